@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 struct app;
+struct auth_fetch;
 struct client;
 struct host_word;
 struct parcel;
@@ -42,6 +43,8 @@ bool workers_may_move(void *app, unsigned worker);
 void workers_move(void *app, struct client *c, unsigned worker);
 bool workers_may_tell(void *app, unsigned worker);
 void workers_tell(void *app, struct host_word *w, unsigned worker);
+bool workers_may_ask(void *app, unsigned worker);
+void workers_ask(void *app, struct auth_fetch *f, unsigned worker);
 bool workers_may_mail(void *app, unsigned worker);
 void workers_mail(void *app, struct parcel *p, unsigned worker);
 

@@ -18,9 +18,11 @@ struct thread;
 /* Of each worker, and the first one, too. */
 struct post {
 	struct app *app;		/* whose it is */
+	bool over;			/* no worker runs any more */
 	struct mailbox *mail;		/* owned: clients of all others */
 	struct mailbox *moves;		/* owned: the same, that are served */
 	struct mailbox *words;		/* owned: the same; see broker_hear() */
+	struct mailbox *asks;		/* owned: the same; see auth_fetch.h */
 	struct mailbox *servers;	/* owned: the same; see server_move.h */
 	atomic_uint sent, arrived;	/* from it, to it; by this one */
 	atomic_ullong busy;		/* the time its turns took; by this one */

@@ -57,6 +57,7 @@ enum mem_kind {
 	MEM_CARRY,
 	MEM_TLS,
 	MEM_LOGIN,
+	MEM_ANSWER,		/* of auth_query, kept */
 	MEM_NOTIFICATION,
 	MEM_SETTING,
 	MEM_HTTP,

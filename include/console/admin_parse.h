@@ -43,10 +43,11 @@ struct show_query {
 struct admin_command {
 	char verb[16];		/* "SHOW", as given; compare without case */
 	char arg[64];		/* unquoted; "" with has_arg false: none */
-	char value[256];	/* SET, LOG, ... HOST, DRAIN */
+	char value[256];	/* SET, LOG, ... HOST, ... USER, DRAIN */
 	bool has_arg;
 	bool is_set;
 	bool is_host;		/* DRAIN HOST value, RESUME HOST value */
+	bool is_user;		/* FORGET USER value */
 	bool persist;		/* SET PERSIST */
 	unsigned params;	/* how many parameters it takes */
 	struct show_query show;	/* SHOW and SELECT */

@@ -19,6 +19,7 @@ enum command_arg {
 	ARG_DATABASE,	/* must be there */
 	ARG_TEXT,	/* must be there */
 	ARG_SETTING,	/* key = value */
+	ARG_USER,	/* USER and a name: must be there */
 	ARG_WORD,	/* absent, or one of the row's words */
 };
 

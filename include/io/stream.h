@@ -3,6 +3,7 @@
 #ifndef IO_STREAM_H
 #define IO_STREAM_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,6 +65,13 @@ enum stream_write { STREAM_SENT, STREAM_QUEUED, STREAM_BROKEN };
  */
 int stream_open(struct stream *s, struct loop *l, int fd,
     const struct stream_ops *ops);
+/*
+ * A stream without a socket: what is written to it is lost, and nothing is ever
+ * read. It is paused.
+ */
+void stream_open_none(struct stream *s, struct loop *l,
+    const struct stream_ops *ops);
+#define STREAM_NO_SOCKET INT_MAX	/* its fd */
 void stream_leave(struct stream *s);	/* its loop, with what is queued */
 int stream_join(struct stream *s, struct loop *l);	/* another one: 0 or -1 */
 /* Close now; what is queued is tried once more. Safe to call twice. */

@@ -19,6 +19,7 @@ struct auth_method;
 struct credentials;
 struct net_addr;
 struct ident_map;
+struct iovec;
 struct offload;
 struct random_pool;
 struct writer;
@@ -49,6 +50,7 @@ struct auth_request {
 	void (*wake)(struct auth *a);	/* once after AUTH_WAIT, from the loop */
 	struct scram_binding binding;	/* may be offered; none without TLS */
 	bool must_bind;		/* whatever the type */
+	bool doubtful;		/* the credentials may be out of date */
 };
 
 /* Long, and rare: not part of what each login has. */
@@ -84,6 +86,14 @@ enum auth_result auth_step(struct auth *a, const uint8_t *body, size_t len,
     struct writer *out);
 /* After AUTH_WAIT and wake: go on where it stopped. */
 enum auth_result auth_resume(struct auth *a, struct writer *out);
+/*
+ * After a DENY by doubtful credentials: may the same answer be judged by c, which
+ * are not? SCRAM's may not: a proof is for one salt.
+ */
+bool auth_can_judge_again(const struct auth *a, const struct credentials *c);
+/* Do so: body is that of the step before. */
+enum auth_result auth_judge_again(struct auth *a, struct credentials *c,
+    const struct iovec *body, struct writer *out);
 /* Wipe, free, and forget what it waits for; of all zero: nothing. */
 void auth_end(struct auth *a);
 

@@ -18,6 +18,9 @@ struct auth_method {
 	    size_t len, struct writer *out);
 	enum auth_result (*resume)(struct auth *a, struct writer *out);
 	void (*end)(struct auth *a);
+	/* Other credentials are there: a step once more. NULL: impossible. */
+	enum auth_result (*again)(struct auth *a, const uint8_t *body,
+	    size_t len, struct writer *out);
 };
 
 /* The method for a type with these credentials; NULL: not in this build. */

@@ -4,6 +4,7 @@
 #define LOGIN_AUTH_QUERY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "conf/config.h"
 #include "login/auth_answer.h"
@@ -12,6 +13,7 @@
 struct client;
 struct credentials;
 struct err;
+struct login_hold;
 struct server;
 
 /*
@@ -26,6 +28,9 @@ struct auth_errand {
 	struct config *config;		/* counted: in force then */
 	bool urgent;			/* of a login to the console */
 	bool has_database;		/* the client: there is the one it named */
+	bool cached;			/* the answer was kept: it may have changed */
+	uint64_t after;			/* if so: a later fetch knows better */
+	struct login_hold *hold;	/* owned by login_cached.c; NULL */
 	unsigned home;			/* the worker to come back to */
 	void (*landed)(struct client *c);	/* goes on with it there; NULL:
 						 * it has not left */
@@ -63,6 +68,12 @@ unsigned auth_query_home(const struct client *c);
  * goes on is another one; NULL: no memory.
  */
 struct auth_errand *auth_errand_new(const struct client *c, unsigned home);
+/*
+ * The same question for nobody's trip, to be asked in database; NULL: in the one
+ * that the client has named. NULL: no memory.
+ */
+struct auth_errand *auth_errand_copy(const struct auth_errand *e,
+    const char *database);
 /*
  * Would c, which is at home, still ask what it has asked? Else the answer is
  * none any more.

@@ -10,12 +10,12 @@
 #include "session/client.h"
 #include "session/sessions.h"
 
-/* May the log speak of c? Always, once it is in. (auth_failure_log_rate) */
+/* May the log speak of c? Always, once it is in, or is ours. (auth_failure_log_rate) */
 static inline bool login_speaks(const struct client *c)
 {
 	const struct settings *set = sessions_settings(c->ss);
 
-	return !client_logs_in(c) || lobby_speaks(&c->ss->lobby,
+	return c->login == NULL || lobby_speaks(&c->ss->lobby,
 	    &c->login->guest, (unsigned)set->auth_failure_log_rate,
 	    time_now());
 }

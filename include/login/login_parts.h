@@ -21,6 +21,7 @@ struct credentials;
 struct database;
 struct dns_host;
 struct err;
+struct iovec;
 
 #define LOGIN_MAX (64 * 1024)	/* bytes of one message before login */
 #define LOGIN_EXTENSIONS_MAX 16	/* unknown _pq_ names we tell the client */
@@ -74,6 +75,9 @@ struct login {
 int login_read_params(struct client *c, const struct startup *m,
     struct err *e);
 
+/* It is told why, and its hint. No guess is counted. */
+void login_turn_away(struct client *c, const struct err *e);
+
 /* What the role's turn in the queue is for: see login.work. */
 void login_work(struct client *c);
 
@@ -97,6 +101,17 @@ size_t login_answer_encryption(struct client *c, const struct startup *m,
 void login_begin_auth(struct client *c);
 /* The body of a PasswordMessage; wiped. */
 void login_step_auth(struct client *c, uint8_t *body, size_t len);
+/* Proven: let it in. first is what the exchange ends with. */
+void login_enter_pool(struct client *c, const struct iovec *first);
+/* It has not proven who it is. */
+void login_deny(struct client *c, const struct auth_refusal *why);
+/* The same, where that is not the client's fault: no guess is counted. */
+void login_deny_uncounted(struct client *c, const struct auth_refusal *why);
+/* The secret has changed since it was kept: what c has sent is judged by found. */
+void login_judge_again(struct client *c, struct credentials *found,
+    const struct iovec *body);
+/* c is not read until its answer is judged. */
+void login_rest(struct client *c);
 /* What a hasty client has sent while it was not read is behind the carry. */
 void login_read_on(struct client *c);
 

@@ -21,6 +21,7 @@
 #include "session/client_role.h"
 #include "session/relay_state.h"
 
+struct auth_fetch;
 struct baggage;
 struct cancel_request;
 struct client;
@@ -53,6 +54,7 @@ struct client {
 	struct login *login;		/* owned by the role of that name */
 	struct console *console;	/* owned by the role of that name */
 	struct cancel_request *request;	/* owned by the role "cancel" */
+	struct auth_fetch *fetch;	/* owned by the role "fetch" */
 	struct params *params;		/* counted */
 	struct baggage *baggage;	/* counted; NULL: as its server's base */
 	struct baggage *brought;	/* counted: its defaults; NULL: none */
@@ -94,6 +96,8 @@ struct client {
  */
 struct client *client_open(struct sessions *ss, int fd,
     const struct net_addr *peer);
+/* The same of one that is ours: it has no connection, and is in no limit. */
+struct client *client_open_own(struct sessions *ss);
 /*
  * The one way from role to role: the role before leaves, the time-out of the
  * new one starts.

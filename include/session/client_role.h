@@ -8,6 +8,7 @@
 
 #include "pool/close_reason.h"
 
+struct auth_fetch;
 struct auth_query;
 struct client;
 struct host_word;
@@ -72,6 +73,9 @@ struct client_ops {
 	/* The same for what it shall hear; see broker.h. */
 	bool (*may_tell)(void *app, unsigned worker);
 	void (*tell)(void *app, struct host_word *w, unsigned worker);
+	/* The same for what it is to ask a server; see auth_fetch.h. */
+	bool (*may_ask)(void *app, unsigned worker);
+	void (*ask)(void *app, struct auth_fetch *f, unsigned worker);
 	/* And for servers; see server_move.h. */
 	bool (*may_mail)(void *app, unsigned worker);
 	void (*mail)(void *app, struct parcel *p, unsigned worker);

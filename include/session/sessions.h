@@ -25,6 +25,8 @@
 #include "sql/sql_seen.h"
 
 struct admin;
+struct auth_cache;
+struct auth_fetch;
 struct baggage_table;
 struct carried;
 struct client;
@@ -123,6 +125,8 @@ struct sessions {
 	struct mock_shape lookup_shape;	/* of lookups, as of the last login */
 	struct lookups *lookups;	/* the first worker's; NULL: own_lookups */
 	struct lookups own_lookups;	/* of auth_query's secrets */
+	struct auth_cache *answers;	/* owned: of auth_query; NULL: none yet */
+	struct auth_fetch *fetches;	/* owned, DL: another worker has no room */
 
 	/* time-outs whose members all have the same duration */
 	struct timeout_list login_list;		/* clients since connect */
@@ -134,6 +138,7 @@ struct sessions {
 	struct timeout_list own_query_list;	/* servers: own queries but */
 	struct timeout_list rollback_list;	/* for OWN_QUERY_ROLLBACK */
 	struct timeout_list vacate_list;	/* see vacate.h */
+	struct timeout_list answer_list;	/* see login_cached.h */
 
 	usec_t born;			/* when this process began: wall clock */
 };

@@ -33,6 +33,8 @@
 #include "io/loop.h"
 #include "io/offload.h"
 #include "io/watchdog.h"
+#include "login/auth_cache.h"
+#include "login/auth_fetch.h"
 #include "login/login_guess.h"
 #include "login/login_lobby.h"
 #include "login/login_shape.h"
@@ -86,6 +88,8 @@ static struct catalog_part divide(struct app *app)
 	ss->client_ops.move = workers_move;
 	ss->client_ops.may_tell = workers_may_tell;
 	ss->client_ops.tell = workers_tell;
+	ss->client_ops.may_ask = workers_may_ask;
+	ss->client_ops.ask = workers_ask;
 	ss->client_ops.may_mail = workers_may_mail;
 	ss->client_ops.mail = workers_mail;
 	struct app *const first = app->first != NULL ? app->first : app;
@@ -341,9 +345,11 @@ void app_fini(struct app *app)
 	if (app->loop != NULL) {
 		close_sessions(app);
 		broker_forget_words(&app->ss);
+		auth_fetch_forget(&app->ss);
 		loop_finish(app->loop);
 	}
 	lobby_fini(&app->ss.lobby);
+	auth_cache_free(&app->ss.answers);
 	/* jobs know credentials, but no sessions any more */
 	if (!offload_free(&app->ss.offload))
 		app->stuck = true;

@@ -18,6 +18,7 @@
 #include "http/http.h"
 #include "io/dns.h"
 #include "io/offload.h"
+#include "login/auth_cache.h"
 #include "login/peer.h"
 #include "upstream/tls_setup.h"
 
@@ -159,6 +160,7 @@ static int put_in_force(struct app *app, struct config *fresh,
 	if (tls != NULL)
 		put_tls_in_force(app, tls);
 	peer_apply(&app->ss);
+	auth_cache_clear(app->ss.answers);
 	apply_threads(app);
 	apply_dns(app);
 	apply_mock(app);

@@ -23,6 +23,8 @@
 #include "broker/vacate.h"
 #include "http/http.h"
 #include "io/loop.h"
+#include "login/auth_fetch.h"
+#include "login/login_cached.h"
 #include "login/login_lobby.h"
 #include "login/shed.h"
 #include "pool/users.h"
@@ -89,6 +91,12 @@ static void on_vacancy(struct timeout *t, void *arg)
 	vacate_due(t);
 }
 
+static void on_answer_late(struct timeout *t, void *arg)
+{
+	(void)arg;
+	login_cached_late(t);
+}
+
 static bool run_lists(struct app *app)
 {
 	struct sessions *const ss = &app->ss;
@@ -104,6 +112,7 @@ static bool run_lists(struct app *app)
 		{ &ss->own_query_list, set->server_connect_timeout },
 		{ &ss->rollback_list, ROLLBACK_LIMIT },
 		{ &ss->vacate_list, VACATE_INTERVAL },
+		{ &ss->answer_list, AUTH_FETCH_PATIENCE },
 	};
 	const usec_t now = time_now();
 	bool more = false;
@@ -267,6 +276,7 @@ int janitor_start(struct app *app)
 	timeout_list_init(&ss->own_query_list, on_own_query_timeout, app);
 	timeout_list_init(&ss->rollback_list, on_rollback_timeout, app);
 	timeout_list_init(&ss->vacate_list, on_vacancy, app);
+	timeout_list_init(&ss->answer_list, on_answer_late, app);
 	app->janitor = (struct janitor){
 		.task = { .run = go_on }, .round = COUNT(rounds),
 		.ticked = time_now(),

@@ -207,6 +207,25 @@ void workers_tell(void *app, struct host_word *w, unsigned number)
 	mailbox_put(post_of(from, number)->words, from->number, w);
 }
 
+/* --- what is asked for another one --- */
+
+bool workers_may_ask(void *app, unsigned number)
+{
+	const struct app *const from = app;
+	const struct workers *const ws = first_of(from)->workers;
+
+	/* at the end of the process there are none any more */
+	return ws != NULL && ws->posts != NULL &&
+	    mailbox_has_room(ws->posts[number].asks, from->number);
+}
+
+void workers_ask(void *app, struct auth_fetch *f, unsigned number)
+{
+	const struct app *const from = app;
+
+	mailbox_put(post_of(from, number)->asks, from->number, f);
+}
+
 /* --- servers --- */
 
 bool workers_may_mail(void *app, unsigned number)

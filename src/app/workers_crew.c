@@ -19,6 +19,7 @@
 #include "io/mailbox.h"
 #include "io/stack.h"
 #include "io/thread.h"
+#include "login/auth_fetch.h"
 #include "login/login_move.h"
 #include "pool/lobby_workers.h"
 #include "transfer/client_move.h"
@@ -52,6 +53,18 @@ static void on_word(void *arg, void *object)
 	broker_hear(&p->app->ss, object);
 }
 
+static void on_ask(void *arg, void *object)
+{
+	struct post *const p = arg;
+
+	if (p->over) {
+		auth_fetch_discard(object);
+		return;
+	}
+	loop_forward(p->app->loop);
+	auth_fetch_arrive(&p->app->ss, object);
+}
+
 static void on_server(void *arg, void *object)
 {
 	struct post *const p = arg;
@@ -72,10 +85,10 @@ static int open_post(struct app *app, struct workers *ws)
 	p->mail = mailbox_new(app->loop, app->ss.others + 1, on_mail, p);
 	p->moves = mailbox_new(app->loop, app->ss.others + 1, on_move, p);
 	p->words = mailbox_new(app->loop, app->ss.others + 1, on_word, p);
+	p->asks = mailbox_new(app->loop, app->ss.others + 1, on_ask, p);
 	p->servers = mailbox_new(app->loop, app->ss.others + 1, on_server, p);
 	return p->mail == NULL || p->moves == NULL || p->words == NULL ||
-	    p->servers == NULL ?
-	    -1 : 0;
+	    p->asks == NULL || p->servers == NULL ? -1 : 0;
 }
 
 static struct worker *make(struct app *first, unsigned number, struct err *e)
@@ -211,6 +224,8 @@ static void close_posts(struct workers *ws)
 			mailbox_deliver(ws->posts[i].servers);
 		mailbox_free(&ws->posts[i].mail);
 		mailbox_free(&ws->posts[i].words);
+		ws->posts[i].over = true;
+		mailbox_free(&ws->posts[i].asks);
 	}
 	/* one that has found no place here has gone home */
 	for (unsigned i = 0; ws->posts != NULL && i <= ws->count; i++) {
@@ -218,6 +233,7 @@ static void close_posts(struct workers *ws)
 		mailbox_free(&ws->posts[i].moves);
 	}
 	mem_free(ws->posts);
+	ws->posts = NULL;
 }
 
 bool crew_end(struct app *app)

@@ -50,6 +50,7 @@ static const char *const names[MEM_KINDS] = {
 	[MEM_CARRY] = "carry_cache",
 	[MEM_TLS] = "tls_cache",
 	[MEM_LOGIN] = "login_cache",
+	[MEM_ANSWER] = "auth_query_cache",
 	[MEM_NOTIFICATION] = "notification_cache",
 	[MEM_SETTING] = "setting_cache",
 	[MEM_HTTP] = "http_cache",

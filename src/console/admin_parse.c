@@ -276,6 +276,16 @@ static bool take_place(struct lex *l, struct admin_command *out)
 	return take_plain(l, out);
 }
 
+/* USER and its name. */
+static bool take_user(struct lex *l, struct admin_command *out)
+{
+	struct lex_word value = WORD_OF(out->value);
+
+	out->is_user = lex_blank(l) && lex_keyword(l, "USER") &&
+	    lex_blank(l) && lex_word(l, &value);
+	return out->is_user;
+}
+
 /* A mode, and how long a DRAIN may take. */
 static bool take_shutdown(struct lex *l, struct admin_command *out)
 {
@@ -312,6 +322,7 @@ static take_fn *form_of(const char *verb)
 		{ "SET", take_set },
 		{ "DRAIN", take_place },
 		{ "RESUME", take_place },
+		{ "FORGET", take_user },
 		{ "LOG", take_text },
 		{ "SHUTDOWN", take_shutdown },
 	};

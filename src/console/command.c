@@ -57,6 +57,8 @@ static bool fits_grammar(const struct command *row,
 {
 	if (cmd->is_host)
 		return row->host;
+	if (cmd->is_user || row->arg == ARG_USER)
+		return cmd->is_user && row->arg == ARG_USER;
 	if (cmd->is_set != (row->arg == ARG_SETTING))
 		return false;
 	if (!cmd->has_arg)
@@ -90,8 +92,9 @@ static void log_command(const struct command *row,
 {
 	const char *word = "";
 
-	if (cmd->is_host) {
-		log_info("%s HOST '%s' command issued", row->name, cmd->value);
+	if (cmd->is_host || cmd->is_user) {
+		log_info("%s %s '%s' command issued", row->name,
+		    cmd->is_host ? "HOST" : "USER", cmd->value);
 		return;
 	}
 	if (row->arg != ARG_WORD && cmd->has_arg) {

@@ -13,6 +13,7 @@
 #include "console/admin.h"
 #include "console/admin_parse.h"
 #include "console/console.h"
+#include "login/auth_cache.h"
 #include "session/client.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -81,6 +82,16 @@ static enum command_result cmd_reload(struct console *k,
 	return COMMAND_WAITS;
 }
 
+/* What auth_query has said of a user, in whatever database. */
+static enum command_result cmd_forget(struct console *k,
+    const struct admin_command *cmd, struct err *e)
+{
+	(void)e;
+	for (struct admin *a = k->admin; a != NULL; a = a->next)
+		(void)auth_cache_forget(a->ss->answers, cmd->value);
+	return COMMAND_DONE;
+}
+
 /* A line of the operator's own, to find the place in the log again. */
 static enum command_result cmd_log(struct console *k,
     const struct admin_command *cmd, struct err *e)
@@ -139,6 +150,9 @@ struct command_group command_group_process(void)
 		    .always = true, .run = cmd_log, .help = "LOG <text>" },
 		{ .name = "RELOAD", .admin = true, .logged = true,
 		    .arg = ARG_NONE, .run = cmd_reload, .help = "RELOAD" },
+		{ .name = "FORGET", .admin = true, .logged = true,
+		    .arg = ARG_USER, .run = cmd_forget,
+		    .help = "FORGET USER <name>" },
 		{ .name = "SHUTDOWN", .admin = true, .logged = true,
 		    .arg = ARG_WORD, .words = shutdown_words,
 		    .run = cmd_shutdown, .help = "SHUTDOWN\n"

@@ -159,6 +159,8 @@ const struct ctl_command *order_commands(void)
 		    "end its wait", 1, 1, give, TAKES_PLACE },
 		{ "set", NULL, "[persist] KEY VALUE", "change a setting until "
 		    "the next reload, or for good", 2, 3, give, TAKES_PLACE },
+		{ "forget", NULL, "user NAME", "have auth_query asked anew for a "
+		    "user", 2, 2, give, TAKES_PLACE },
 		{ "log", NULL, "TEXT", "write a line to the pooler's log",
 		    1, -1, give, TAKES_PLACE },
 		{ "do", NULL, "COMMAND", "give the console any command of "

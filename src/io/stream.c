@@ -178,7 +178,7 @@ bool stream_describe(const struct loop_socket *at, struct text *t)
 	return true;
 }
 
-int stream_open(struct stream *s, struct loop *l, int fd,
+static void init(struct stream *s, struct loop *l, int fd,
     const struct stream_ops *ops)
 {
 	s->loop = l;
@@ -193,11 +193,25 @@ int stream_open(struct stream *s, struct loop *l, int fd,
 	s->fd = fd;
 	s->task.run = run_task;
 	s->socket.on_event = on_event;
+}
+
+int stream_open(struct stream *s, struct loop *l, int fd,
+    const struct stream_ops *ops)
+{
+	init(s, l, fd, ops);
 	if (loop_add(l, fd, READ_EVENTS, &s->socket) == 0)
 		return 0;
 	close(fd);
 	s->fd = -1;
 	return -1;
+}
+
+void stream_open_none(struct stream *s, struct loop *l,
+    const struct stream_ops *ops)
+{
+	init(s, l, STREAM_NO_SOCKET, ops);
+	s->paused = STREAM_PAUSED;
+	s->broken = true;
 }
 
 static int overflow_new(struct stream *s)
@@ -325,9 +339,11 @@ void stream_close(struct stream *s)
 		(void)overflow_flush(s);
 	overflow_free(s);
 	let_go(s);
-	loop_remove(s->loop, s->fd, &s->socket);
 	loop_cancel(&s->task);
-	close(s->fd);
+	if (s->fd != STREAM_NO_SOCKET) {
+		loop_remove(s->loop, s->fd, &s->socket);
+		close(s->fd);
+	}
 	s->fd = -1;
 }
 

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "base/container.h"
 #include "pool/credentials.h"
@@ -89,10 +90,17 @@ void auth_end(struct auth *a)
 	credentials_unref(&a->typed);
 }
 
+/* A wrong password, or one that is newer than what it was compared with. */
+static bool may_judge_again(const struct auth *a)
+{
+	return a->request.doubtful && a->method != NULL &&
+	    a->method->again != NULL;
+}
+
 /* A result that is final ends the exchange: each is good for one attempt. */
 static enum auth_result settle(struct auth *a, enum auth_result r)
 {
-	if (r == AUTH_OK || r == AUTH_DENY)
+	if (r == AUTH_OK || (r == AUTH_DENY && !may_judge_again(a)))
 		close_exchange(a);
 	return r;
 }
@@ -146,4 +154,22 @@ enum auth_result auth_step(struct auth *a, const uint8_t *body, size_t len,
 enum auth_result auth_resume(struct auth *a, struct writer *out)
 {
 	return settle(a, a->method->resume(a, out));
+}
+
+bool auth_can_judge_again(const struct auth *a, const struct credentials *c)
+{
+	struct auth_request rq = a->request;
+
+	rq.credentials = (struct credentials *)c;
+	return may_judge_again(a) && auth_method_find(&rq) == a->method;
+}
+
+enum auth_result auth_judge_again(struct auth *a, struct credentials *c,
+    const struct iovec *body, struct writer *out)
+{
+	credentials_unref(&a->request.credentials);
+	a->request.credentials = credentials_ref(c);
+	a->request.doubtful = false;
+	return settle(a, a->method->again(a, body->iov_base,
+	    body->iov_len, out));
 }

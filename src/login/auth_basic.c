@@ -212,6 +212,13 @@ static void end_plain(struct auth *a)
 	a->state = NULL;
 }
 
+static enum auth_result again_plain(struct auth *a, const uint8_t *body,
+    size_t len, struct writer *out)
+{
+	end_plain(a);
+	return step_plain(a, body, len, out);
+}
+
 /* --- md5 --- */
 
 static enum auth_result begin_md5(struct auth *a, struct writer *out)
@@ -284,9 +291,10 @@ const struct auth_method *auth_basic(enum auth_type type)
 		[AUTH_ANY] = { .begin = accept },
 		[AUTH_TRUST] = { .begin = begin_trust },
 		[AUTH_PLAIN] = { .begin = begin_plain, .step = step_plain,
-		    .resume = compare, .end = end_plain },
+		    .resume = compare, .end = end_plain,
+		    .again = again_plain },
 		[AUTH_MD5] = { .begin = begin_md5, .step = step_md5,
-		    .end = end_md5 },
+		    .end = end_md5, .again = step_md5 },
 		[AUTH_HBA] = { .begin = refuse },
 		[AUTH_REJECT] = { .begin = refuse },
 	};

@@ -166,6 +166,26 @@ struct auth_errand *auth_errand_new(const struct client *c, unsigned home)
 	return e;
 }
 
+struct auth_errand *auth_errand_copy(const struct auth_errand *e,
+    const char *database)
+{
+	struct auth_errand *c = mem_zalloc(sizeof *c);
+
+	if (c == NULL)
+		return NULL;
+	c->config = config_ref(e->config);
+	c->urgent = e->urgent;
+	c->user = mem_strdup(e->user);
+	c->auth_user = mem_strdup(e->auth_user);
+	c->database = database == NULL ? NULL : mem_strdup(database);
+	c->sql = mem_strdup(e->sql);
+	writer_init(&c->params, LUGGAGE_MAX);
+	if (c->user == NULL || c->auth_user == NULL || c->sql == NULL ||
+	    (c->database == NULL && database != NULL))
+		auth_errand_free(&c);
+	return c;
+}
+
 static bool is_same(const char *a, const char *b)
 {
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;

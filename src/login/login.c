@@ -14,6 +14,7 @@
 #include "io/dns_host.h"
 #include "io/tls.h"
 #include "login/auth_query.h"
+#include "login/login_cached.h"
 #include "login/login_guess.h"
 #include "login/login_lobby.h"
 #include "login/login_log.h"
@@ -30,7 +31,7 @@
 
 /* --- who the client is --- */
 
-static void refuse(struct client *c, const struct err *e)
+void login_turn_away(struct client *c, const struct err *e)
 {
 	struct close_cause why = close_cause_err(CLOSE_LOGIN_REFUSED, e);
 
@@ -43,7 +44,7 @@ static void ask_here(struct client *c)
 	struct err e;
 
 	if (auth_query_start(c, &e) < 0)
-		refuse(c, &e);
+		login_turn_away(c, &e);
 }
 
 /* The pool that is asked may be another worker's: c goes there, and comes back. */
@@ -52,17 +53,20 @@ static void ask(struct client *c)
 	struct auth_errand **const errand = &c->login->query.errand;
 	struct err e;
 
+	login_cached_end(c->login);
 	auth_errand_free(errand);
 	*errand = auth_errand_new(c, login_part(c));
 	const unsigned at = auth_query_home(c);
 
 	if (*errand == NULL)
-		refuse(c, (err_set(&e, ERRCODE_OUT_OF_MEMORY,
+		login_turn_away(c, (err_set(&e, ERRCODE_OUT_OF_MEMORY,
 		    "bouncer resources exhaustion"), &e));
+	else if (sessions_settings(c->ss)->auth_query_cache > 0)
+		login_cached_ask(c);
 	else if (at == c->ss->worker)
 		ask_here(c);
 	else if (c->has_reserve_fd)	/* it is given back where it was lent */
-		refuse(c, (err_set(&e, ERRCODE_TOO_MANY_CONNECTIONS,
+		login_turn_away(c, (err_set(&e, ERRCODE_TOO_MANY_CONNECTIONS,
 		    "no descriptor is free to ask for the user"), &e));
 	else
 		login_travel(c, at, ask_here);
@@ -83,7 +87,7 @@ static void pursue(struct client *c, enum login_who who, const struct err *e)
 	case LOGIN_REFUSED:
 		break;
 	}
-	refuse(c, e);
+	login_turn_away(c, e);
 }
 
 static void find_user(struct client *c)
@@ -129,7 +133,7 @@ static void on_startup(struct client *c, const struct startup *m)
 		return;
 	}
 	if (login_read_params(c, m, &e) < 0 || login_check_room(c, &e) < 0) {
-		refuse(c, &e);
+		login_turn_away(c, &e);
 		return;
 	}
 	const struct hba_login who = login_describe(c);
@@ -142,9 +146,10 @@ static void ask_again(struct client *c)
 {
 	struct err e;
 
+	login_cached_end(c->login);
 	auth_query_fini(&c->login->query);
 	if (c->login->lookups == LOOKUPS_MAX) {
-		refuse(c, (err_set(&e, ERRCODE_CANNOT_CONNECT_NOW,
+		login_turn_away(c, (err_set(&e, ERRCODE_CANNOT_CONNECT_NOW,
 		    "settings of authentication keep changing"), &e));
 		return;
 	}
@@ -167,7 +172,7 @@ static void go_on(struct client *c)
 	if (c->login->query.found == NULL)
 		login_log(c, LEVEL_INFO, "no such user: %s", c->login->user);
 	else if (login_adopt(c, &e) < 0) {
-		refuse(c, &e);
+		login_turn_away(c, &e);
 		return;
 	}
 	login_begin_auth(c);
@@ -189,7 +194,7 @@ static void on_return(struct client *c)
 		    c->login->db_name);
 		login_travel(c, c->login->query.errand->home, on_return);
 	} else if (login_unpack(c, &e) < 0)
-		refuse(c, &e);
+		login_turn_away(c, &e);
 	else
 		go_on_reading(c);
 }
@@ -439,6 +444,7 @@ static void on_leave(struct client *c)
 	struct login *const l = c->login;
 
 	auth_query_leave(c);
+	login_cached_end(l);
 	c->login = NULL;
 	c->ss->logins--;
 	login_queue_remove(&c->ss->login_queue, l);

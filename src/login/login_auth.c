@@ -9,6 +9,7 @@
 #include "base/probe.h"
 #include "io/socket.h"
 #include "io/tls.h"
+#include "login/login_cached.h"
 #include "login/login_database.h"
 #include "login/login_lobby.h"
 #include "login/login_log.h"
@@ -111,8 +112,7 @@ static const char *refusal_hint(const struct client *c, const struct err *e)
 	    NULL;
 }
 
-/* first is what the exchange ends with. */
-static void admit(struct client *c, const struct iovec *first)
+void login_enter_pool(struct client *c, const struct iovec *first)
 {
 	struct err e;
 
@@ -145,11 +145,37 @@ static void admit(struct client *c, const struct iovec *first)
  * c is not read till its password is checked. An error may have come in one
  * edge with the password, and there will be no other that tells of it.
  */
-static void rest(struct client *c)
+void login_rest(struct client *c)
 {
 	stream_pause(&c->stream);
 	if (socket_error(c->stream.fd) != 0)
 		login_hung_up(c);
+}
+
+static void count_refusal(const struct client *c,
+    const struct auth_refusal *why)
+{
+	if (why->detail[0] != '\0')
+		login_log(c, LEVEL_ERROR, "%s", why->detail);
+	count_login(c, TALLY_FAILED);
+	if (strcmp(why->error.code, ERRCODE_TOO_MANY_CONNECTIONS) == 0)
+		c->ss->tally.limits_hit[TALLY_auth_queue][0]++;
+}
+
+void login_deny(struct client *c, const struct auth_refusal *why)
+{
+	count_refusal(c, why);
+	login_refuse(c, &why->error);
+}
+
+void login_deny_uncounted(struct client *c, const struct auth_refusal *why)
+{
+	struct close_cause cause = close_cause_err(CLOSE_LOGIN_REFUSED,
+	    &why->error);
+
+	count_refusal(c, why);
+	cause.hint = login_hint(c, &why->error);
+	client_fail_cause(c, cause);
 }
 
 static void act_on(struct client *c, enum auth_result r, struct writer *w)
@@ -160,12 +186,8 @@ static void act_on(struct client *c, enum auth_result r, struct writer *w)
 	if ((r == AUTH_DENY || r == AUTH_OK) && login_was_expelled(c))
 		return;
 	if (r == AUTH_DENY) {
-		if (why->detail[0] != '\0')
-			login_log(c, LEVEL_ERROR, "%s", why->detail);
-		count_login(c, TALLY_FAILED);
-		if (strcmp(why->error.code, ERRCODE_TOO_MANY_CONNECTIONS) == 0)
-			c->ss->tally.limits_hit[TALLY_auth_queue][0]++;
-		login_refuse(c, &why->error);
+		if (!login_cached_doubts_refusal(c, why))
+			login_deny(c, why);
 		return;
 	}
 	if (w->failed) {
@@ -174,10 +196,11 @@ static void act_on(struct client *c, enum auth_result r, struct writer *w)
 	}
 	const struct iovec said = { w->at, w->len };
 
-	if (r == AUTH_OK)
-		admit(c, &said);
-	else if (client_send_login(c, &said) == 0 && r == AUTH_WAIT)
-		rest(c);
+	if (r == AUTH_OK) {
+		if (!login_cached_doubts_proof(c, &said))
+			login_enter_pool(c, &said);
+	} else if (client_send_login(c, &said) == 0 && r == AUTH_WAIT)
+		login_rest(c);
 }
 
 static void write_negotiate(const struct client *c, struct writer *w)
@@ -276,6 +299,7 @@ void login_begin_auth(struct client *c)
 		.mock_shape = login_shape(c),
 		.offload = c->ss->offload,
 		.wake = on_woken,
+		.doubtful = login_cached_is_used(l),
 	};
 
 	credentials_unref(&l->asked_for);
@@ -298,12 +322,35 @@ void login_step_auth(struct client *c, uint8_t *body, size_t len)
 
 	c->login->auth.refusal = &why;
 	writer_init(&w, LOGIN_MAX);
+	login_cached_note(c, body, len);
 	const enum auth_result r = auth_step(&c->login->auth, body, len, &w);
 
 	/* the shared buffer might keep a password for long */
 	secret_wipe(body, len);
 	/* a thread that looks at the password now has a copy */
 	login_examine(c, r == AUTH_WAIT ? MSG_HEADER + len : 0);
+	act_on(c, r, &w);
+	writer_fini(&w);
+}
+
+void login_judge_again(struct client *c, struct credentials *found,
+    const struct iovec *body)
+{
+	struct login *const l = c->login;
+	struct auth_refusal why;
+	struct writer w;
+
+	credentials_unref(&l->query.found);
+	l->query.found = credentials_ref(found);
+	l->query.errand->cached = false;
+	credentials_unref(&l->asked_for);
+	l->asked_for = credentials_ref(found);
+	l->auth.refusal = &why;
+	writer_init(&w, LOGIN_MAX);
+	const enum auth_result r = auth_judge_again(&l->auth, found, body, &w);
+
+	login_examine(c, r == AUTH_WAIT ? MSG_HEADER +
+	    body->iov_len : 0);
 	act_on(c, r, &w);
 	writer_fini(&w);
 }

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/tls.h"
+#include "login/login_cached.h"
 #include "login/login_guess.h"
 #include "login/login_others.h"
 #include "login/login_parts.h"
@@ -229,6 +230,8 @@ static const char *hint_by_text(const char *text)
 		{ "no more connections allowed (max_client_conn)",
 		    "Raise max_client_conn, or let the applications keep fewer "
 		    "connections: SHOW CLIENTS of the console lists them." },
+		{ "server login failed", "The pooler's log says what is wrong "
+		    "with auth_query, or with auth_user and auth_dbname." },
 		{ "bouncer config error", "The pooler's log says what is wrong: "
 		    "with auth_query, auth_user and auth_dbname, or with "
 		    "auth_type = any and a database without user=." },
@@ -289,6 +292,7 @@ void login_hung_up(struct client *c)
 
 	if (lobby_is_punished(&l->guest))
 		return;
+	login_cached_end(l);
 	if (l->guest.examined) {
 		auth_end(&l->auth);
 		login_examine(c, 0);
@@ -311,6 +315,7 @@ void login_tick(struct sessions *ss, usec_t now)
 	lobby_turn(&ss->lobby, now);
 	login_guess_tick(ss);
 	login_queue_tick(&ss->login_queue);
+	login_cached_tick(ss, now);
 	while ((g = lobby_take_served(&ss->lobby, now)) != NULL) {
 		struct client *const c = client_of_guest(g);
 

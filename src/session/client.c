@@ -32,6 +32,12 @@
 
 #define OUT_CAP (1 << 20)	/* of one message we make for a client */
 
+/* It is ours: nobody is connected. */
+static bool is_own(const struct client *c)
+{
+	return c->stream.fd == STREAM_NO_SOCKET;
+}
+
 /* (spec/logging.md section 3) */
 static void describe(const struct log_who *who, struct log_facts *out)
 {
@@ -122,6 +128,27 @@ static void free_task(struct loop_task *t)
 	mem_delete(MEM_CLIENT, c, sizeof *c);
 }
 
+/* Its stream is open. NULL: memory is short, and all is closed. */
+static struct client *begin(struct client *c, struct sessions *ss,
+    const struct net_addr *peer)
+{
+	c->ss = ss;
+	c->role = &no_role;
+	c->who.describe = describe;
+	c->addr = *peer;
+	c->id = sessions_next_id(ss);
+	c->born = c->request_time = time_now();
+	c->params = params_empty(ss->params);
+	if (c->params == NULL) {
+		stream_close(&c->stream);
+		mem_delete(MEM_CLIENT, c, sizeof *c);
+		return NULL;
+	}
+	cursor_list_add(&ss->all_clients, &c->node);
+	catalog_count_socket(ss->catalog, 1);
+	return c;
+}
+
 struct client *client_open(struct sessions *ss, int fd,
     const struct net_addr *peer)
 {
@@ -133,27 +160,26 @@ struct client *client_open(struct sessions *ss, int fd,
 		close(fd);
 		return NULL;
 	}
-	if (stream_open(&c->stream, ss->loop, fd, &stream_ops) < 0)
-		goto fail;
-	c->ss = ss;
-	c->role = &no_role;
-	c->who.describe = describe;
-	c->addr = *peer;
-	c->id = sessions_next_id(ss);
-	c->born = c->request_time = time_now();
-	if (peer->family == NET_UNIX && socket_peer_cred(fd, &uid, &pid) == 0)
-		c->addr.pid = pid;
-	c->params = params_empty(ss->params);
-	if (c->params == NULL) {
-		stream_close(&c->stream);
-		goto fail;
+	if (stream_open(&c->stream, ss->loop, fd, &stream_ops) < 0) {
+		mem_delete(MEM_CLIENT, c, sizeof *c);
+		return NULL;
 	}
-	cursor_list_add(&ss->all_clients, &c->node);
-	catalog_count_socket(ss->catalog, 1);
+	c = begin(c, ss, peer);
+	if (c != NULL && peer->family == NET_UNIX &&
+	    socket_peer_cred(fd, &uid, &pid) == 0)
+		c->addr.pid = pid;
 	return c;
-fail:
-	mem_delete(MEM_CLIENT, c, sizeof *c);
-	return NULL;
+}
+
+struct client *client_open_own(struct sessions *ss)
+{
+	static const struct net_addr nowhere = { .family = NET_UNIX };
+	struct client *const c = mem_new(MEM_CLIENT, sizeof *c);
+
+	if (c == NULL)
+		return NULL;
+	stream_open_none(&c->stream, ss->loop, &stream_ops);
+	return begin(c, ss, &nowhere);
 }
 
 void client_enter(struct client *c, struct database *db, struct user *u)
@@ -251,9 +277,10 @@ static void close_it(struct client *c, const struct close_cause *why,
 	const bool speaks = !silent && (c->role->speaks == NULL ||
 	    c->role->speaks(c));
 
-	c->ss->tally.disconnects[TALLY_CLIENT][why->reason]++;
+	if (!is_own(c))
+		c->ss->tally.disconnects[TALLY_CLIENT][why->reason]++;
 	slow_log_unfinished(c);
-	if (client_logs_in(c))
+	if (client_logs_in(c) && !is_own(c))
 		PROBE(login__failed, c->id, why->text);
 	if (set->log_disconnections && speaks)
 		log_at(c->only_looks && error == NULL ? LEVEL_DEBUG :
@@ -297,7 +324,7 @@ void client_fail_cause(struct client *c, struct close_cause why)
 		why.text, why.detail == NULL ? "" : why.detail,
 		why.hint == NULL ? "" : why.hint };
 
-	if (client_logs_in(c))
+	if (client_logs_in(c) && !is_own(c))
 		tally_minute_note(&c->ss->failed_logins, time_now());
 	close_it(c, &why, c->role->mute ? NULL : &r);
 }

@@ -79,7 +79,8 @@
 	X(client, ss, MADE) \
 	X(client, db, MOVED) X(client, user, MOVED) \
 	X(client, login, MADE) X(client, console, MADE) \
-	X(client, request, it->request == NULL) X(client, params, MOVED) \
+	X(client, request, it->request == NULL) \
+	X(client, fetch, it->fetch == NULL) X(client, params, MOVED) \
 	X(client, baggage, MOVED) X(client, brought, MOVED) \
 	X(client, statements, MOVED) X(client, listening, MOVED) \
 	X(client, roamer, MADE) \

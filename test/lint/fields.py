@@ -31,6 +31,7 @@ REASONS = {
     "roamer": "of moves alone", "channel": "found by its name",
     # such a session is not handed over
     "login": "none is left", "console": "stays", "cancel_request": "stays",
+    "auth_fetch": "none is left",
     "server_attempt": "none is left", "err": "it fails", "tls": "stays",
     "flight": "stays until it is over",
     # of values, which its own module writes

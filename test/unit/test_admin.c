@@ -606,7 +606,7 @@ static void test_stats_users_only_read(void **state)
 	static const char *const denied[] = { "RELOAD", "PAUSE", "RESUME",
 		"DISABLE x", "ENABLE x", "KILL", "KILL_CLIENT 1", "RECONNECT",
 		"WAIT_CLOSE", "DRAIN", "DRAIN x", "KILL_SERVER 1",
-		"CANCEL_CLIENT 1", "LOG x", "SET PERSIST verbose = 1",
+		"CANCEL_CLIENT 1", "LOG x", "FORGET USER x", "SET PERSIST verbose = 1",
 		"SHUTDOWN", "SHUTDOWN WAIT_FOR_SERVERS",
 		"SET verbose = 1", "SUSPEND" };
 

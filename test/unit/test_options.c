@@ -181,6 +181,9 @@ static const struct {
 	{ "worker_cpus", "", false },
 	{ "password_timeout", "10", true },
 	{ "tls_reload", "off", true },
+	{ "auth_query_cache", "0", true },
+	{ "auth_query_cache_stale", "3600", true },
+	{ "startup_parameters", "", true },
 };
 
 static void test_rows_are_those_of_show_config(void **state)

@@ -63,6 +63,8 @@ static void test_verbs_of_two_words_have_an_underscore(void **state)
 	assert_order(ORDER("cancel-client", "4294967295"), ORDER_GOES_ON,
 	    "CANCEL_CLIENT 4294967295");
 	assert_order(ORDER("wait-close"), ORDER_GOES_ON, "WAIT_CLOSE");
+	assert_order(ORDER("forget", "user", "ann s"), ORDER_GOES_ON,
+	    "FORGET user \"ann s\"");
 	assert_order(ORDER("reconnect", "my shop"), ORDER_GOES_ON,
 	    "RECONNECT \"my shop\"");
 }

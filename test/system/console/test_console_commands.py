@@ -21,6 +21,7 @@ COMMANDS = [
     ("set query_timeout = 0",) + ("SET query_timeout=0",) * 3,
     ("set persist query_timeout = 0",) + ("SET query_timeout=0",) * 3,
     ("log hello", "LOG", "LOG", "LOG"),
+    ("forget user ann", "FORGET", "FORGET", "FORGET"),
     ("reconnect", "RECONNECT", "RECONNECT", "RECONNECT"),
     ("reconnect p1", "RECONNECT", "RECONNECT", "RECONNECT"),
     ("wait_close", "WAIT_CLOSE", "WAIT_CLOSE", "WAIT_CLOSE"),

@@ -313,6 +313,8 @@ def test_all_of_the_console_is_within_reach(pooler):
     c.send(pq.query("select pg_sleep(600)"))
     wait_until(lambda: ctl("cancel-client", client["id"], "-c",
                            p.ini).returncode == 0 and c.recv_until("Z"))
+    ok(ctl("forget", "user", "ann smith", "-c", p.ini))
+    assert "FORGET USER 'ann smith' command issued" in p.log
     ok(ctl("kill-client", client["id"], "-c", p.ini))
     assert c.recv_all() is not None
     c = p.raw()
