@@ -1,4 +1,4 @@
-/* admin_ops.h - what the console asks of the process, done.
+/* admin_ops.h - the console's orders to the process, carried out.
  * SPDX-License-Identifier: ISC */
 #ifndef APP_ADMIN_OPS_H
 #define APP_ADMIN_OPS_H

@@ -12,6 +12,7 @@
 #include "console/admin.h"
 #include "session/sessions.h"
 
+struct admin_ops;
 struct bell;
 struct carried;
 struct client;
@@ -75,7 +76,7 @@ struct app {
 	usec_t told_at;			/* when the log told how far a drain is */
 	bool terminated;		/* SIGTERM has joined a drain */
 	int exit_code;
-	bool restless;			/* forced: see restless.h */
+	bool restless;			/* forced: see workers_pools.h */
 	bool stuck;			/* a thread never ended: leave by _exit() */
 	int reserve_fd;			/* held back for the console; 0 = lent */
 	struct client *reserve_user;	/* the borrower; NULL = nobody */

@@ -1,8 +1,10 @@
-/* janitor.h - time-outs and upkeep, a few times a second.
+/* janitor.h - time-outs and upkeep, a few times a second, and the end of each
+ * stats_period.
  * SPDX-License-Identifier: ISC */
 #ifndef APP_JANITOR_H
 #define APP_JANITOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/time.h"
@@ -22,5 +24,14 @@ struct janitor {
 
 /* Set up the time-out lists of app->ss and start ticking. 0 or -1. */
 int janitor_start(struct app *app);
+
+/* The end of each stats_period: snapshots and the stats: line. */
+
+/* Begin to count at now. */
+void period_start(struct app *app, usec_t now);
+/* Has a period ended? Then note it. */
+void period_begin(struct app *app, usec_t now);
+/* Count some pools of it, and log when these were the last. Are some left? */
+bool period_go_on(struct app *app);
 
 #endif

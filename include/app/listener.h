@@ -1,4 +1,4 @@
-/* listener.h - listening sockets, TCP and Unix, and what they accept.
+/* listener.h - sockets that listen: opened, accepted from, rested, closed.
  * SPDX-License-Identifier: ISC */
 #ifndef APP_LISTENER_H
 #define APP_LISTENER_H

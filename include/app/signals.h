@@ -1,4 +1,4 @@
-/* signals.h - what the process does when it is sent a signal.
+/* signals.h - signals to the process, and its answers.
  * SPDX-License-Identifier: ISC */
 #ifndef APP_SIGNALS_H
 #define APP_SIGNALS_H

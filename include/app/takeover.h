@@ -41,4 +41,14 @@ int takeover_finish(struct takeover **t, struct app *app, struct err *e);
 void takeover_tick(struct app *app, usec_t now);
 void takeover_free(struct takeover **t);
 
+/* One process at a time takes over from another. */
+
+/*
+ * A second one would find nobody who answers, as all stands still for the first
+ * one. path: the Unix socket of the process that is to end. *fd, if it is not
+ * -1, is to be closed when that has been told to. 0, or -1 with e: another
+ * process is at it. Where that cannot be known, the old process decides.
+ */
+int turnstile_enter(const char *path, int *fd, struct err *e);
+
 #endif

@@ -1,9 +1,11 @@
-/* watch.h - does the loop of another thread still turn?
+/* watch.h - a thread whose loop does not turn, or turns slowly, is noticed.
  * SPDX-License-Identifier: ISC */
 #ifndef APP_WATCH_H
 #define APP_WATCH_H
 
 #include <stdbool.h>
+
+struct app;
 
 /*
  * Looks without a sign of life in between: five seconds of the janitor's. Looks
@@ -33,5 +35,10 @@ static inline bool watch_hangs(const struct watch *w)
 {
 	return w->missed >= WATCH_LOOKS;
 }
+
+/* Reports turns of the loop that take long. */
+
+/* Start to watch the loop. A later call puts a changed slow_turn in force. */
+void slow_turn_watch(struct app *app);
 
 #endif

@@ -1,4 +1,5 @@
-/* workers.h - what the first worker does with the others; see doc/workers.md.
+/* workers.h - the workers: made, started and ended, and what the first one
+ * does with them.
  * SPDX-License-Identifier: ISC */
 #ifndef APP_WORKERS_H
 #define APP_WORKERS_H
@@ -8,6 +9,7 @@
 struct app;
 struct auth_fetch;
 struct client;
+struct err;
 struct host_word;
 struct parcel;
 

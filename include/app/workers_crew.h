@@ -1,4 +1,5 @@
-/* workers_crew.h - threads that serve databases of their own: made, started and ended.
+/* workers_crew.h - threads that serve databases of their own: made, started
+ * and ended.
  * SPDX-License-Identifier: ISC */
 #ifndef APP_WORKERS_CREW_H
 #define APP_WORKERS_CREW_H

@@ -1,4 +1,4 @@
-/* workers_parts.h - between workers.c and workers_crew.c, which makes and ends them.
+/* workers_parts.h - what the files of the workers share; for workers*.c only.
  * SPDX-License-Identifier: ISC */
 #ifndef APP_WORKERS_PARTS_H
 #define APP_WORKERS_PARTS_H

@@ -1,4 +1,5 @@
-/* workers_pools.h - which pools have parts at other workers, by load.
+/* workers_pools.h - pools with parts at other workers, and clients that move
+ * there.
  * SPDX-License-Identifier: ISC */
 #ifndef APP_WORKERS_POOLS_H
 #define APP_WORKERS_POOLS_H
@@ -9,6 +10,8 @@
 #include "pool/users.h"
 
 struct app;
+struct pool;
+struct pool_moves;
 
 /* What the first worker has seen of the others; embedded in struct workers. */
 struct parts_watch {
@@ -22,5 +25,37 @@ struct parts_watch {
 void parts_watch_init(struct parts_watch *w);
 /* Now and then, on the first worker: begin and end parts. */
 void parts_tick(struct app *app, usec_t now);
+
+/* Clients of a pool with parts move to the worker that has less to do. */
+
+/* Of one worker, for a pool. */
+struct balance_load {
+	unsigned worker, percent;
+	unsigned clients;		/* of the pool */
+};
+struct balance_order {
+	unsigned from, to;
+	unsigned clients;		/* 0: all stay */
+};
+/*
+ * Once a second, of those with parts of a pool: who moves? The loads have to differ for
+ * long, and who came stays for a while.
+ */
+struct balance_order balance_weigh(struct pool_moves *m,
+    const struct balance_load *loads, unsigned count, usec_t now);
+
+/*
+ * In a hold, on the first worker: clients of p, which is at home there, shall go; and
+ * home all that are at a part of it that takes no new ones. loads: percent, of all.
+ */
+void balance_look(struct app *first, struct app *home, struct pool *p,
+    const unsigned *loads);
+/* Now and then, on each worker: a few of those who shall go. */
+void balance_tick(struct app *app, usec_t now);
+
+/* For tests: each client moves after each of its transactions. */
+
+/* At the end of a turn: whoever may goes to the next worker. */
+void restless_turn(struct app *app);
 
 #endif

@@ -9,6 +9,8 @@
 
 #include "base/log.h"
 
+struct log_facts;
+
 #define LOG_MESSAGE_SIZE 2048	/* prefix and message are cut at 2047 */
 #define LOG_COOKED_SIZE (2 * LOG_MESSAGE_SIZE)	/* all newlines */
 /* each byte may be six in JSON; the other members need some hundred */
@@ -41,5 +43,22 @@ size_t log_line_write(const struct log_line *l, bool json, char *buf,
 const char *log_line_time(const struct timespec *when, bool rfc3339,
     char *buf, size_t size);
 struct timespec log_line_now(void);
+
+/* A line of the log as a JSON object. */
+
+struct log_event {
+	const char *time;	/* RFC 3339 */
+	const char *level;
+	const struct log_facts *who;	/* NULL: nobody */
+	const char *message;	/* any bytes */
+};
+
+/*
+ * One object and a newline, at most size bytes, into buf. Keys: time, pid,
+ * level; side, ptr, database, user, address (or peer, address), traceparent;
+ * message.
+ * Returns its length; 0: no memory, or no room.
+ */
+size_t log_json_write(const struct log_event *ev, char *buf, size_t size);
 
 #endif

@@ -96,4 +96,15 @@ void *mem_lib_realloc(void *p, size_t n);
 void mem_lib_free(void *p);
 void mem_lib_wipe(bool on);
 
+/* Memory for secrets: wiped when freed, never in a core dump. */
+
+/*
+ * As mem_zalloc(), mem_strdup() and mem_free(), in pages of their own that a
+ * core dump leaves out and that are never swapped, as far as RLIMIT_MEMLOCK
+ * goes. What is freed is wiped first. On any thread.
+ */
+void *secmem_zalloc(size_t n);
+char *secmem_strdup(const char *s);
+void secmem_free(void *p);
+
 #endif

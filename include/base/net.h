@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+struct err;
+
 enum net_family {
 	NET_NONE, /* not known */
 	NET_UNIX, /* path unknown to this struct; pid of the peer if known */
@@ -81,5 +83,16 @@ void net_cidr_from_sockaddr(struct net_cidr *c, const struct sockaddr *addr,
 bool net_cidr_has(const struct net_cidr *c, const struct net_addr *a);
 /* Is a the address that c was made of? */
 bool net_cidr_is(const struct net_cidr *c, const struct net_addr *a);
+
+/* Networks in a text: "10.0.0.0/8, 192.0.2.7, fd00::/8". */
+
+/*
+ * Networks and single addresses, separated by commas or blanks; no names.
+ * 0, or -1 with e: the first that is neither.
+ */
+int net_list_check(const char *list, struct err *e);
+
+/* Is a in the list? A Unix socket never is. A broken item matches none. */
+bool net_list_has(const char *list, const struct net_addr *a);
 
 #endif

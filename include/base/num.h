@@ -8,6 +8,8 @@
 
 #include "base/time.h"
 
+struct err;
+
 /*
  * Each returns 0 and sets *out, or -1 and leaves it. The whole of s must be
  * used, leading blanks are allowed, trailing text and an empty string are not.
@@ -34,5 +36,17 @@ int num_parse_bytes(const char *s, int64_t *out);
 
 /* An integer (non-zero is true) or on/off, yes/no, true/false. */
 int num_parse_bool(const char *s, bool *out);
+
+/* CPUs in a text: "0-3,8". */
+
+#define CPU_LIST_END 1024	/* numbers are less, as the C library's sets have them */
+
+/* Numbers and ranges, separated by commas; or nothing. 0, or -1 with e. */
+int cpu_list_check(const char *list, struct err *e);
+/*
+ * The CPU for the n-th (from 0) of those who share them: the list is begun anew
+ * behind its end. -1: it is empty, or broken.
+ */
+int cpu_list_at(const char *list, unsigned n);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/time.h"
 #include "pool/close_reason.h"
-#include "pool/states.h"
+#include "pool/members.h"
 
 struct burst;
 struct client;
@@ -56,7 +56,7 @@ void broker_refuse(struct client *c, struct close_cause why);
  */
 void broker_touch_next(struct sessions *ss, const struct pool *p);
 
-/* --- broker_share.c --- */
+/* --- broker_release.c --- */
 
 /* p waits for room under its limits. */
 void broker_join_limits(struct sessions *ss, struct pool *p);

@@ -7,11 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/cancel_key.h"
+#include "proto/startup.h"
 
 struct client;
+struct err;
 struct pool;
 struct server;
+struct sessions;
 
 /* What a client in the role "cancel" has brought. */
 struct cancel_request {

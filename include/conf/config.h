@@ -7,10 +7,11 @@
 #include <stdbool.h>
 
 #include "base/log.h"
+#include "conf/file.h"
 #include "conf/mock.h"
 #include "conf/options.h"
+#include "conf/file.h"
 #include "conf/secret.h"
-#include "conf/token.h"
 
 struct err;
 struct hba;

@@ -1,4 +1,4 @@
-/* require.h - how servers may authenticate us.
+/* require.h - conditions for a server: target_session_attrs, require_auth.
  * SPDX-License-Identifier: ISC */
 #ifndef CONF_REQUIRE_H
 #define CONF_REQUIRE_H
@@ -22,5 +22,17 @@ enum require_auth {
  * Source: PostgreSQL docs, libpq, require_auth.
  */
 int require_auth_parse(const char *text, unsigned *forbidden, struct err *e);
+
+/* Target_session_attrs: which servers of a host list will do. */
+
+/* As libpq has them. */
+enum session_attrs {
+	ATTRS_ANY, ATTRS_READ_WRITE, ATTRS_READ_ONLY, ATTRS_PRIMARY,
+	ATTRS_STANDBY, ATTRS_PREFER_STANDBY
+};
+
+/* -1: there is none of this name. */
+int session_attrs_find(const char *word);
+const char *session_attrs_word(enum session_attrs attrs);
 
 #endif

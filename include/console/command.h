@@ -1,4 +1,4 @@
-/* command.h - what the console can be told to do, one row a command.
+/* command.h - the commands of the console, one row each.
  * SPDX-License-Identifier: ISC */
 #ifndef CONSOLE_COMMAND_H
 #define CONSOLE_COMMAND_H
@@ -51,8 +51,8 @@ struct command_group {
 };
 
 struct command_group command_group_databases(void);	/* command_database.c */
-struct command_group command_group_sessions(void);	/* command_session.c */
-struct command_group command_group_process(void);	/* command_process.c */
+struct command_group command_group_sessions(void);	/* command.c */
+struct command_group command_group_process(void);	/* command.c */
 
 /* NULL: no such command, or its argument does not fit the grammar. */
 const struct command *command_find(const struct admin_command *cmd);

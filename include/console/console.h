@@ -1,10 +1,10 @@
-/* console.h - one logged-in console: its replies, and what blocks it.
+/* console.h - one console that has logged in: its replies, and what blocks it.
  * SPDX-License-Identifier: ISC */
 #ifndef CONSOLE_CONSOLE_H
 #define CONSOLE_CONSOLE_H
 
 #include "console/table.h"
-#include "proto/writer.h"
+#include "proto/msg.h"
 
 struct admin;
 struct admin_command;
@@ -74,7 +74,7 @@ void console_sink_init(struct console_sink *to, struct console *k,
 /* The user of the console, for queries whose answer depends on it. */
 struct asker console_asker(const struct console *k);
 
-/* --- running statements (console_run.c) --- */
+/* --- running statements (console.c) --- */
 
 /* A whole message Query. May close the client, and with it k. */
 void console_query(struct console *k, const char *query);

@@ -1,4 +1,4 @@
-/* driver_query.h - what drivers ask any PostgreSQL about itself, and what we say.
+/* driver_query.h - questions of drivers about a PostgreSQL, and our answers.
  * SPDX-License-Identifier: ISC */
 #ifndef CONSOLE_DRIVER_QUERY_H
 #define CONSOLE_DRIVER_QUERY_H
@@ -46,5 +46,23 @@ void driver_query_rows(const struct driver_query *a, struct row_sink *sink);
 
 /* One of PostgreSQL's settings: its value for who, or NULL. */
 const char *driver_query_setting(const char *name, const struct asker *who);
+
+/* What we call ourselves towards clients. */
+
+/*
+ * The PostgreSQL whose behaviour drivers may count on, as far as a number can
+ * tell it.
+ */
+#define POSTGRESQL_VERSION "15.0"
+#define POSTGRESQL_VERSION_NUM "150000"
+
+/* As console_version says. (spec/config-files.md section 22) */
+struct version {
+	const char *text;	/* monitoring reads its first two words */
+	const char *server;	/* the console's server_version */
+	const char *product;	/* its version() */
+};
+
+const struct version *version_of(enum console_version v);
 
 #endif

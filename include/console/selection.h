@@ -5,7 +5,7 @@
 
 #include "console/admin_parse.h"
 #include "console/table.h"
-#include "proto/writer.h"
+#include "proto/msg.h"
 
 struct admin;
 struct err;

@@ -1,7 +1,9 @@
-/* statement.h - what a query text asks the console for.
+/* statement.h - a query text of the console, understood.
  * SPDX-License-Identifier: ISC */
 #ifndef CONSOLE_STATEMENT_H
 #define CONSOLE_STATEMENT_H
+
+#include <stddef.h>
 
 #include "console/admin_parse.h"
 #include "console/driver_query.h"
@@ -9,6 +11,7 @@
 
 struct command;
 struct err;
+struct text;
 
 enum statement_kind {
 	STATEMENT_EMPTY,	/* nothing, not even blanks that mean a command */

@@ -1,4 +1,4 @@
-/* table.h - column descriptors: a table is written once and shown many ways.
+/* table.h - columns and cells as protocol messages, and rows that are kept.
  * SPDX-License-Identifier: ISC */
 #ifndef CONSOLE_TABLE_H
 #define CONSOLE_TABLE_H
@@ -11,6 +11,7 @@
 #include "conf/options.h"
 
 struct admin;
+struct rowset_row;
 struct writer;
 
 enum column_type { COL_TEXT, COL_INT4, COL_INT8, COL_NUMERIC, COL_BYTEA,
@@ -129,5 +130,30 @@ static inline bool column_is_number(enum column_type type)
 {
 	return type == COL_INT4 || type == COL_INT8 || type == COL_NUMERIC;
 }
+
+/* Rows that are kept: to be sorted, or fetched bit by bit. */
+
+struct rowset {
+	struct row_sink sink;		/* rows that go in here are kept */
+	size_t columns;
+	struct rowset_row **rows;	/* owned */
+	size_t count, size;
+	size_t bytes, cap;
+	bool failed;			/* no memory, or past cap */
+};
+
+/* All-zero is empty, too. cap: bytes that the rows may take. */
+void rowset_init(struct rowset *rs, size_t columns, size_t cap);
+void rowset_fini(struct rowset *rs);
+
+const struct cell *rowset_at(const struct rowset *rs, size_t i);
+
+/* By this column of this type, NULLs last; equal ones keep their order. */
+struct rowset_order {
+	size_t column;
+	enum column_type type;
+	bool descending;
+};
+void rowset_sort(struct rowset *rs, const struct rowset_order *order);
 
 #endif

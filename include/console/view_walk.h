@@ -1,7 +1,9 @@
 /* view_walk.h - a view bit by bit, for callers that must not take long.
  *
- * The same rows as SHOW has: databases and pools by name, clients and servers the
- * oldest first, those of all workers merged. What goes meanwhile is not told; what
+ * The same rows as SHOW has: databases and pools by name, clients and servers
+ * the
+ * oldest first, those of all workers merged. What goes meanwhile is not told;
+ * what
  * comes is told last, or not if it has a name; no name twice. Where there are
  * several workers, each call but view_walk_begin() is for a hold, the end, too.
  * SPDX-License-Identifier: ISC */
@@ -12,7 +14,7 @@
 #include <stddef.h>
 
 #include "base/cursor.h"
-#include "console/view_fold.h"
+#include "console/view_merge.h"
 #include "pool/users.h"
 
 struct admin;

@@ -17,15 +17,15 @@ struct view_group {
 };
 
 struct view_group view_group_catalog(void);	/* view_catalog.c */
-struct view_group view_group_counters(void);	/* view_counters.c */
-struct view_group view_group_dns(void);		/* view_dns.c */
+struct view_group view_group_counters(void);	/* view_process.c */
+struct view_group view_group_dns(void);		/* view_process.c */
 struct view_group view_group_fds(void);		/* view_fds.c */
-struct view_group view_group_latencies(void);	/* view_latencies.c */
-struct view_group view_group_pools(void);	/* view_pools.c */
+struct view_group view_group_latencies(void);	/* view_stats.c */
+struct view_group view_group_pools(void);	/* view_catalog.c */
 struct view_group view_group_process(void);	/* view_process.c */
 struct view_group view_group_sockets(void);	/* view_sockets.c */
 struct view_group view_group_stats(void);	/* view_stats.c */
-struct view_group view_group_workers(void);	/* view_workers.c */
+struct view_group view_group_workers(void);	/* view_process.c */
 
 /*
  * The columns of a view are a macro that is given one of these, and lists rows

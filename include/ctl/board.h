@@ -1,4 +1,5 @@
-/* board.h - the lists of status and top: which columns, how wide, in what order.
+/* board.h - the lists of status and top: which columns, how wide, in what
+ * order.
  * SPDX-License-Identifier: ISC */
 #ifndef CTL_BOARD_H
 #define CTL_BOARD_H

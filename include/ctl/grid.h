@@ -1,4 +1,5 @@
-/* grid.h - rows and columns of text that the console has answered.
+/* grid.h - rows and columns of text that the console has answered, and how
+ * they are printed.
  * SPDX-License-Identifier: ISC */
 #ifndef CTL_GRID_H
 #define CTL_GRID_H
@@ -6,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct grid {
 	size_t columns, rows;
@@ -36,5 +38,23 @@ const char *grid_value(const struct grid *g, const char *key);
  * stay as they are. 0, or -1 out of memory.
  */
 int grid_sort(struct grid *g, int column, bool descending);
+
+/* A grid on paper: aligned, record by record, CSV. */
+
+struct sheet {
+	FILE *out;
+	int columns;		/* of the screen; 0: no matter */
+	bool terminal;		/* nothing may move its cursor */
+	bool colour;		/* headings are bold */
+};
+
+/* Aligned; record by record where that is too wide. */
+void sheet_table(const struct sheet *s, const struct grid *g);
+
+/* RFC 4180, with "\n" as line end and a line of names. */
+void sheet_csv(const struct sheet *s, const struct grid *g);
+
+/* JSON text as it is, but for control characters: \u001b. And a newline. */
+void sheet_json(const struct sheet *s, const char *json);
 
 #endif

@@ -10,6 +10,7 @@
 #include "conf/options.h"
 
 struct err;
+struct settings;
 
 #define PLACE_KEYS 64		/* more than libpq has */
 
@@ -64,5 +65,15 @@ bool place_is_named(const struct place *p,
  * no matter. s is all-zero before. 0, or -1 with e; settings_fini() all the same.
  */
 int place_read(const char *path, struct settings *s, struct err *e);
+
+/* Which of the usual files tells where the console is. */
+
+/*
+ * Of count paths the first whose pooler answers now; else the first that can be
+ * read; else the first that is there. NULL: none is. address_answers() looks at
+ * listen_addr, where there is no Unix socket.
+ */
+const char *usual_choose(const char *const *paths, size_t count,
+    bool (*address_answers)(const struct settings *s));
 
 #endif

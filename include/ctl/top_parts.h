@@ -11,7 +11,7 @@
 #include "ctl/board.h"
 #include "ctl/grid.h"
 #include "ctl/link.h"
-#include "ctl/summary.h"
+#include "ctl/status.h"
 
 #define TOP_BOARDS 4
 
@@ -96,7 +96,7 @@ void top_sort(struct top *t);
 void top_select(struct top *t, size_t row);
 void top_forget(struct top *t);		/* all answers */
 
-/* --- top_act.c --- */
+/* --- top.c --- */
 
 struct board_data top_data(const struct top *t);
 void top_choose(struct top *t, size_t board);

@@ -1,4 +1,5 @@
-/* history.h - the last ten minutes in samples, for charts.
+/* history.h - the last ten minutes in samples, for charts, and the end of the
+ * log.
  * SPDX-License-Identifier: ISC */
 #ifndef HTTP_HISTORY_H
 #define HTTP_HISTORY_H
@@ -11,6 +12,8 @@
 
 struct admin;
 struct history;
+struct log_line;
+struct log_ring;
 struct writer;
 
 #define HISTORY_INTERVAL (2 * USEC)
@@ -52,5 +55,22 @@ const struct history_sample *history_at(const struct history *h, size_t i);
 
 /* Samples with a higher number than since, as JSON. */
 void history_write(const struct history *h, uint64_t since, struct writer *w);
+
+/* The end of the log, kept to be read by HTTP. */
+
+#define LOG_RING_LINES_MAX 10000
+#define LOG_RING_TEXT 512	/* of a line; a longer one is cut */
+
+/* So many lines. NULL: no memory. */
+struct log_ring *log_ring_new(size_t lines);
+void log_ring_free(struct log_ring **r);
+size_t log_ring_size(const struct log_ring *r);
+
+/* arg is the ring; lines of DEBUG and NOISE are not kept. */
+void log_ring_put(void *arg, const struct log_line *l);
+
+/* Lines with a higher number than since, the oldest first, as JSON. */
+void log_ring_write(const struct log_ring *r, uint64_t since,
+    struct writer *w);
 
 #endif

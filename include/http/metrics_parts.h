@@ -8,7 +8,7 @@
 
 #include "base/cursor.h"
 #include "console/admin.h"
-#include "console/view_fold.h"
+#include "console/view_merge.h"
 #include "http/exposition.h"
 #include "http/httpd.h"
 #include "pool/catalog.h"
@@ -58,16 +58,16 @@ struct family_group {
 
 struct family_group metrics_process(void);		/* metrics_process.c */
 struct family_group metrics_process_bouncer(void);
-struct family_group metrics_workers(void);		/* metrics_workers.c */
-struct family_group metrics_counters(void);		/* metrics_counters.c */
+struct family_group metrics_workers(void);		/* metrics_process.c */
+struct family_group metrics_counters(void);		/* metrics_process.c */
 struct family_group metrics_catalog(void);		/* metrics_catalog.c */
 struct family_group metrics_catalog_bouncer(void);
 struct family_group metrics_pools(void);		/* metrics_pools.c */
 struct family_group metrics_pools_bouncer(void);
-struct family_group metrics_stats_bouncer(void);	/* metrics_stats.c */
+struct family_group metrics_stats_bouncer(void);	/* metrics_pools.c */
 struct family_group metrics_stats(void);
-struct family_group metrics_latencies(void);		/* metrics_latencies.c */
-struct family_group metrics_clients_bouncer(void);	/* metrics_clients.c */
+struct family_group metrics_latencies(void);		/* metrics_pools.c */
+struct family_group metrics_clients_bouncer(void);	/* metrics_catalog.c */
 
 /* A sample with these labels. */
 static inline void metrics_put(struct metrics *m, const struct label *labels,

@@ -6,6 +6,7 @@
 #define HTTP_PAGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct httpd_conn;
 struct page;
@@ -21,5 +22,17 @@ struct page *page_new(void);
 void page_free(struct page **p);
 void page_reply(struct page *p, struct httpd_conn *c,
     const struct page_facts *facts);
+
+/* The files of src/http/page, as embed.sh puts them into C. */
+
+/* In the order in which Makefile.am names them. */
+enum page_file { PAGE_HTML, PAGE_CSS, PAGE_JS };
+
+struct page_data {
+	const char *at;
+	size_t len;
+};
+
+struct page_data page_data(enum page_file file);
 
 #endif

@@ -1,7 +1,7 @@
 /* request.h - the head of an HTTP request, parsed in its place.
  *
  * GET and HEAD without a body, which is all that is answered (RFC 9112). Host
- * tells access.h whether a browser was led here by another name.
+ * tells http.h whether a browser was led here by another name.
  * SPDX-License-Identifier: ISC */
 #ifndef HTTP_REQUEST_H
 #define HTTP_REQUEST_H

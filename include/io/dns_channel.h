@@ -3,6 +3,7 @@
 #ifndef IO_DNS_CHANNEL_H
 #define IO_DNS_CHANNEL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/net.h"
@@ -12,6 +13,7 @@
 struct dns_channel;
 struct err;
 struct loop;
+struct text;
 
 struct dns_answer {
 	int status;		/* of c-ares; 0: there are addresses */
@@ -41,5 +43,15 @@ void dns_channel_ask_serial(struct dns_channel *c, const char *zone,
 typedef void dns_name_fn(void *arg, int status, const char *name);
 void dns_channel_ask_name(struct dns_channel *c, const struct net_addr *a,
     dns_name_fn *fn, void *arg);
+
+/* Name servers of a resolver configuration that have a port. */
+
+/*
+ * Append the server of a line "nameserver ADDRESS[:PORT]" to list, which is
+ * for dns_channel_set_servers(); IPv6 with a port stands in brackets. Other
+ * lines add nothing.
+ * Returns: does it name a port? resolv.conf(5) knows none, nor does c-ares.
+ */
+bool resolv_conf_line(const char *line, struct text *list);
 
 #endif

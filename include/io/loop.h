@@ -1,4 +1,5 @@
-/* loop.h - the event loop: turns, sockets, tasks, fast_ticks, ticks and signals.
+/* loop.h - the event loop: turns, sockets, tasks, fast_ticks, ticks and
+ * signals.
  *
  * A poller (poller.h) has the sockets of sessions. libevent has what comes rarely:
  * timers, signals, the resolver. All waiting is done in libevent.

@@ -1,4 +1,5 @@
-/* offload.h - work that would block the loop: done by threads, told on the loop.
+/* offload.h - work that would block the loop: done by threads, told on the
+ * loop.
  * SPDX-License-Identifier: ISC */
 #ifndef IO_OFFLOAD_H
 #define IO_OFFLOAD_H

@@ -1,4 +1,5 @@
-/* tls_context.h - what TLS connections of one configuration share.
+/* tls_context.h - the part of TLS that all connections of a configuration
+ * share.
  * SPDX-License-Identifier: ISC */
 #ifndef IO_TLS_CONTEXT_H
 #define IO_TLS_CONTEXT_H

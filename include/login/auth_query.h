@@ -8,7 +8,7 @@
 
 #include "conf/config.h"
 #include "login/auth_answer.h"
-#include "proto/writer.h"
+#include "proto/msg.h"
 
 struct client;
 struct credentials;

@@ -1,4 +1,5 @@
-/* login_move.h - a client goes to another worker: to log in, and to its database.
+/* login_move.h - a client goes to another worker: to log in, and to its
+ * database.
  * SPDX-License-Identifier: ISC */
 #ifndef LOGIN_LOGIN_MOVE_H
 #define LOGIN_LOGIN_MOVE_H

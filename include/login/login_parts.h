@@ -13,8 +13,8 @@
 #include "login/auth_query.h"
 #include "login/login_proxy.h"
 #include "pool/lobby.h"
+#include "proto/msg.h"
 #include "proto/startup.h"
-#include "proto/writer.h"
 
 struct client;
 struct credentials;
@@ -115,7 +115,7 @@ void login_rest(struct client *c);
 /* What a hasty client has sent while it was not read is behind the carry. */
 void login_read_on(struct client *c);
 
-/* --- login_host.c --- */
+/* --- login_proxy.c --- */
 
 /*
  * Ask for the name of the client's machine, if a rule may want it. True: c is

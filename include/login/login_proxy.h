@@ -1,5 +1,5 @@
-/* login_proxy.h - whose word counts about where a client comes from.
- * (spec/pooling.md section 20a)
+/* login_proxy.h - where a client comes from: whose word counts, and the name
+ * of its machine.
  * SPDX-License-Identifier: ISC */
 #ifndef LOGIN_LOGIN_PROXY_H
 #define LOGIN_LOGIN_PROXY_H

@@ -1,4 +1,5 @@
-/* login_queue.h - logins take turns, so that a storm of them delays nobody else.
+/* login_queue.h - logins take turns, so that a storm of them delays nobody
+ * else.
  * SPDX-License-Identifier: ISC */
 #ifndef LOGIN_LOGIN_QUEUE_H
 #define LOGIN_LOGIN_QUEUE_H

@@ -1,4 +1,4 @@
-/* channels.h - which client listens to which channels of its pool.
+/* channels.h - the channels that each client of a pool listens to.
  *
  * One connection listens for all clients of a pool (listener.h): here is for
  * whom, and where the notifications of each come from.
@@ -12,11 +12,12 @@
 #include <stdint.h>
 
 #include "base/hash.h"
-#include "proto/writer.h"
+#include "proto/msg.h"
 
 struct client;
 struct pool;
 struct server;
+struct writer;
 
 #define CHANNELS_NAME 64	/* bytes of a channel's name, with its NUL */
 #define CHANNELS_MAX 1000	/* of a client; with more it keeps its server */

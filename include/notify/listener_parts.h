@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "notify/channels.h"
-#include "proto/writer.h"
+#include "proto/msg.h"
 #include "session/server.h"
 
 struct client;

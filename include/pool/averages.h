@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-#include "pool/counters.h"
 #include "pool/latencies.h"
+#include "pool/tally.h"
 
 struct pool;
 

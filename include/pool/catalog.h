@@ -5,18 +5,81 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
+#include "base/cursor.h"
 #include "base/hash.h"
+#include "base/time.h"
+#include "base/timeouts.h"
 #include "conf/config.h"
 #include "pool/averages.h"
-#include "pool/database.h"
+#include "pool/latencies.h"
+#include "pool/limit_queue.h"
 #include "pool/pool.h"
-#include "pool/recent.h"
-#include "pool/user.h"
+#include "pool/users.h"
 
+struct config_db;
 struct credentials;
 struct drain;
 struct ledger_book;
+struct pool;
+struct pool_server;
+
+/* A database as clients name it. */
+
+struct database {
+	UT_hash_handle hh;
+	struct cursor_node node;		/* of catalog.all_databases */
+	char *name;			/* owned */
+	const struct config_db *conf;	/* borrowed from the config, or own */
+	struct config_db *own;		/* automatic: owned; else NULL */
+	struct credentials *password;	/* of the forced user; NULL = none */
+	const struct config_db *next_conf;	/* these three only while */
+	struct config_db *next_own;		/* applying */
+	struct credentials *next_password;
+	struct pool *pools;		/* DL by db_next */
+	struct limit_queue queue;		/* for max_db_connections */
+	struct pool_server *evictable;	/* DL under that limit; see limit.h */
+	struct limit_share share;	/* where it has parts */
+	unsigned clients;		/* from the startup packet on */
+	unsigned logins;		/* of these: not in yet */
+	unsigned servers;		/* connections of any state */
+	usec_t unused_since;		/* automatic: 0 = in use */
+	struct wheel_node wheel;		/* when it is looked at */
+	uint64_t overheard;	/* hosts that got a password as it is: bits */
+	bool paused, disabled;
+	bool is_part;	/* another worker is its home; here are parts of pools */
+	bool console;			/* the admin database */
+	bool tentative;			/* automatic: of logins, none done */
+	unsigned guesses;		/* tentative: logins that had it asked */
+};
+
+/* db is not, or no more, tentative. */
+static inline void database_keep(struct database *db)
+{
+	db->tentative = false;
+	wheel_wake(&db->wheel);
+}
+
+/* Clients that count for limits: none that has not logged in yet. */
+static inline unsigned database_admitted(const struct database *db)
+{
+	return db->clients - db->logins;
+}
+
+/*
+ * One client more is admitted, as user_admit() has it: where the database has
+ * parts, at all workers.
+ */
+bool database_admit(struct database *db, int max);
+void database_dismiss(struct database *db);
+
+/* One client more, or less. */
+static inline void database_count_client(struct database *db, int n)
+{
+	db->clients += (unsigned)n;
+	wheel_wake(&db->wheel);
+}
 
 /* Which databases are here, where several workers have some each. */
 struct catalog_part {
@@ -49,7 +112,7 @@ struct catalog {
 	struct pool *shared;			/* DL: with parts, or parts */
 	unsigned part_databases;	/* of other workers' */
 	bool paused;			/* PAUSE without a database */
-	struct drain *drained;		/* LL: see drain.h */
+	struct drain *drained;		/* LL: see hosts.h */
 };
 
 struct catalog_ops {
@@ -159,6 +222,61 @@ static inline bool pool_stands_still(const struct pool *p,
     const struct catalog *c)
 {
 	return pool_is_paused(p, c) && p->urgent == 0;
+}
+
+/* How many clients there are, here and at all workers. */
+
+/* One client more, or less, in this part; other threads may look. */
+static inline void catalog_count_client(struct catalog *c, int n)
+{
+	atomic_store_explicit(&c->clients, atomic_load_explicit(&c->clients,
+	    memory_order_relaxed) + (unsigned)n, memory_order_relaxed);
+}
+
+/* It has come, or is gone: in all parts together. */
+static inline void catalog_count_socket(struct catalog *c, int n)
+{
+	if (c->part.clients != NULL)
+		atomic_fetch_add(c->part.clients, (unsigned)n);
+	catalog_count_client(c, n);
+}
+
+/* Of all parts, and of those who are between two. */
+static inline unsigned catalog_clients(const struct catalog *c)
+{
+	return c->part.clients != NULL ? atomic_load(c->part.clients) :
+	    c->clients;
+}
+
+/* One more of them, or less, brought a key that a peer may know. */
+static inline void catalog_count_request(struct catalog *c, int n)
+{
+	if (c->part.requests != NULL)
+		atomic_fetch_add(c->part.requests, (unsigned)n);
+	else
+		c->requests += (unsigned)n;
+}
+
+/* The same: at the first worker, and for all to know. */
+static inline unsigned catalog_requests(const struct catalog *c)
+{
+	return c->part.requests != NULL ? atomic_load(c->part.requests) :
+	    c->requests;
+}
+
+/* One more console, or less, and how many there are: the same. */
+static inline void catalog_count_console(struct catalog *c, int n)
+{
+	if (c->part.consoles != NULL)
+		atomic_fetch_add(c->part.consoles, (unsigned)n);
+	else
+		c->consoles += (unsigned)n;
+}
+
+static inline unsigned catalog_consoles(const struct catalog *c)
+{
+	return c->part.consoles != NULL ? atomic_load(c->part.consoles) :
+	    c->consoles;
 }
 
 #endif

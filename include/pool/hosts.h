@@ -1,4 +1,4 @@
-/* hosts.h - to which host of a list the next connection goes.
+/* hosts.h - the host of a list that the next connection goes to.
  * SPDX-License-Identifier: ISC */
 #ifndef POOL_HOSTS_H
 #define POOL_HOSTS_H
@@ -8,6 +8,7 @@
 
 #include "base/net.h"
 #include "base/time.h"
+#include "conf/require.h"
 
 struct catalog;
 struct pool;
@@ -70,5 +71,54 @@ void hosts_worked(struct pool *p, unsigned item);
 /* After a failure: is there a host left that did not fail lately? */
 bool hosts_left(const struct pool *p, const struct catalog *c, usec_t now);
 void hosts_free(struct pool *p);
+
+/* Hosts that no new server connection goes to. */
+
+/* One host, as a database names it: a name, an address, a folder. */
+struct drain {
+	struct drain *next;
+	char host[256];
+	struct net_addr addr;	/* none: it is no address */
+};
+
+#define DRAIN_MAX 100
+
+/* 0 (it may be there already), or -1: too many, or no memory. */
+int drain_add(struct catalog *c, const char *host);
+/*
+ * NULL: all of them. Pools look again to where their names lead. Returns false
+ * when it was not there.
+ */
+bool drain_remove(struct catalog *c, const char *host);
+
+/*
+ * Is a host of a database's list drained; or addr (NULL: not known), which it
+ * is, or its name leads to? However an address is written.
+ */
+bool drain_has(const struct catalog *c, const char *host,
+    const struct net_addr *addr);
+/*
+ * Has p no host left to connect to? All of its list are drained; or it was
+ * found lately (p->drained_at) that names lead to nothing else.
+ */
+bool drain_stops(const struct catalog *c, const struct pool *p, usec_t now);
+
+/* Is a server what target_session_attrs asks for? */
+
+enum fact { FACT_UNKNOWN, FACT_NO, FACT_YES };
+
+/* What a server has said of itself. All zero: nothing. */
+struct host_role {
+	enum fact standby;	/* in_hot_standby, pg_is_in_recovery() */
+	enum fact read_only;	/* so its sessions are at first */
+};
+
+/* Take what a parameter of this name tells, if anything. */
+void host_role_note(struct host_role *r, const char *name, const char *value);
+/* Can it be said whether r fits? */
+bool host_role_is_known(const struct host_role *r, enum session_attrs attrs);
+/* NULL: r fits, or is not known not to; else why not, in libpq's words. */
+const char *host_role_misfit(const struct host_role *r,
+    enum session_attrs attrs);
 
 #endif

@@ -15,9 +15,8 @@
 #include "base/time.h"
 #include "pool/close_reason.h"
 #include "pool/limit_queue.h"
-#include "pool/limit_share.h"
+#include "pool/members.h"
 #include "pool/pool.h"
-#include "pool/states.h"
 
 struct catalog;
 
@@ -88,8 +87,7 @@ bool limit_takes_away(const struct pool_server *ps, const struct catalog *c,
     usec_t now);
 
 /*
- * --- where several workers have servers of one user, database or pool
- * (limit_workers.c) ---
+ * --- where several workers have servers of one user, database or pool ---
  *
  * They take turns as pools do: each says since when its clients wait, a free
  * slot is for whose wait is longest, and idle servers of the others make room.
@@ -135,5 +133,30 @@ bool limit_goes_to_part(const struct limit_share *s,
 bool limit_find_recipient(const struct pool *p, unsigned *worker);
 /* There may be room that another worker waits for. */
 void limit_pass_on(struct limit_share *s);
+
+/*
+ * Idle servers under a limit, in order of their last use.
+ *
+ * Where a limit of a database or a user is reached, the one that was not used
+ * for longest makes room. It is found without a look at the pools.
+ */
+
+/* Idle, used or tested: it has no client. */
+bool evict_is_candidate(enum server_state state);
+
+/* Does a limit count the servers of p? */
+static inline bool evict_is_limited(const struct pool *p)
+{
+	return (p->limits.max_db | p->limits.max_user) > 0;
+}
+
+/*
+ * ps changed its state or was used, or a limit of its pool came or went: put it
+ * where it belongs.
+ */
+void evict_update(struct pool_server *ps);
+
+/* The longest unused one that may go under this limit of p; NULL: none. */
+struct pool_server *evict_oldest(const struct pool *p, enum limit_kind kind);
 
 #endif

@@ -9,20 +9,20 @@
 
 #include "base/cursor.h"
 #include "base/hash.h"
-#include "base/wheel.h"
+#include "base/ledger.h"
+#include "base/time.h"
+#include "base/timeouts.h"
 #include "pool/close_reason.h"
-#include "pool/counters.h"
 #include "pool/limit_queue.h"
-#include "pool/limit_share.h"
 #include "pool/members.h"
-#include "pool/pool_limits.h"
-#include "pool/pool_moves.h"
 #include "pool/pool_welcome.h"
-#include "pool/states.h"
+#include "pool/tally.h"
 
 struct credentials;
 struct database;
 struct host_failures;
+struct pool_client;
+struct pool_server;
 struct user;
 
 struct pool_key {
@@ -67,7 +67,7 @@ struct pool {
 	bool passing;			/* ... fails until the next password is there */
 	bool check_failed;		/* the latest one: new servers have one */
 	usec_t failing_since;		/* of these failures, the first */
-	char *failure;			/* owned; see pool_failure.h */
+	char *failure;			/* owned; see pool.h */
 	const char *failure_hint;	/* borrowed; NULL: as always */
 	char *miss;			/* owned: where and why, for operators */
 	bool missed;			/* in the attempt under way */
@@ -172,5 +172,66 @@ usec_t pool_retry_alone(const struct pool *p);
 
 /* Would waiting be in vain? (section 10, "fast fail") */
 bool pool_is_down(const struct pool *p);
+
+/* Why no server of a pool could be logged in. */
+
+/*
+ * A login failed, for this reason (NULL: no memory); or it did not. hint, a
+ * constant, is what to do; NULL: nothing particular.
+ */
+void pool_fail(struct pool *p, const char *reason, const char *hint);
+void pool_worked(struct pool *p);
+/*
+ * A connection of the attempt under way was not made: "Connection refused
+ * (10.0.0.7:5432)". The pool_fail() that follows is about it.
+ */
+void pool_miss(struct pool *p, const char *what);
+/*
+ * The reason may be gone: the next attempt is due at once. p counts as failing
+ * until that attempt works.
+ */
+void pool_retry_now(struct pool *p);
+/* Why the latest login failed. */
+const char *pool_failure(const struct pool *p);
+/* What operators alone are told of it, besides; or NULL. */
+const char *pool_failure_detail(const struct pool *p);
+/* What to do about it. */
+const char *pool_failure_hint(const struct pool *p);
+
+/*
+ * An idle server goes to the same pool of another worker.
+ *
+ * It is counted there and here by turns, and for all workers all the while.
+ */
+
+/* What it keeps of the limits on its way; zero: that one is not shared. */
+struct pool_slots {
+	struct ledger_trip of[LIMIT_SHARES];
+};
+
+/* ps is in no list any more. */
+struct pool_slots pool_server_leave(struct pool_server *ps, unsigned to);
+/* The same as one of p, idle. */
+void pool_server_join(struct pool_server *ps, struct pool *p,
+    struct pool_slots *slots);
+/* There is no such pool: given back. */
+void pool_slots_lose(struct pool_slots *slots);
+
+/*
+ * Servers that no client has had, for auth_query.
+ *
+ * What a client has left in a session (temporary tables, settings) must not
+ * have a say in who gets in. So a login that asks a server for a secret waits
+ * like any client, but takes a clean server only.
+ */
+
+/* An idle one to use next, or NULL. */
+struct pool_server *clean_pick(const struct pool *p);
+/* One that a client has had, to be closed in favour of a clean one; or NULL. */
+struct pool_server *clean_pick_lent(const struct pool *p);
+/* The client to serve next that takes any server, or NULL. */
+struct pool_client *clean_pick_other(const struct pool *p);
+/* Does a login wait for a clean server, and none is on its way? */
+bool clean_is_wanted(const struct pool *p, usec_t now);
 
 #endif

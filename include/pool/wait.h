@@ -4,7 +4,7 @@
 #define POOL_WAIT_H
 
 #include "base/time.h"
-#include "pool/states.h"
+#include "pool/members.h"
 
 struct catalog;
 struct pool;

@@ -1,8 +1,10 @@
-/* msg.h - message types and the 5-byte header: type, length.
+/* msg.h - messages: their types, how they are read and made, errors and
+ * notices.
  * SPDX-License-Identifier: ISC */
 #ifndef PROTO_MSG_H
 #define PROTO_MSG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -110,5 +112,85 @@ static inline size_t msg_run(const uint8_t *p, size_t n, uint32_t max)
  */
 const char *msg_bad_header(const uint8_t *p, size_t n,
     char buf[MSG_BAD_TEXT]);
+
+/* A cursor over received bytes that tells "short" from "bad". */
+
+struct reader {
+	const uint8_t *at;	/* next byte; borrowed */
+	const uint8_t *end;
+	bool failed;		/* a read went past end; later reads fail too */
+};
+
+void reader_init(struct reader *r, const void *p, size_t n);
+static inline size_t reader_left(const struct reader *r)
+{
+	return (size_t)(r->end - r->at);
+}
+
+/* Network byte order; 0 once the reader has failed. */
+uint8_t reader_u8(struct reader *r);
+uint16_t reader_u16(struct reader *r);
+uint32_t reader_u32(struct reader *r);
+/* A NUL terminated string inside the buffer; NULL once failed. */
+const char *reader_str(struct reader *r);
+/* n raw bytes; NULL once failed. */
+const uint8_t *reader_bytes(struct reader *r, size_t n);
+
+/* Builds messages; a failure sticks and is tested once at the end. */
+
+struct writer {
+	uint8_t *at;		/* owned, heap; NULL when empty */
+	size_t len, size;
+	size_t cap;		/* never grow past this */
+	size_t start;		/* of the open message's length word */
+	bool failed;		/* no memory, or past cap */
+};
+
+void writer_init(struct writer *w, size_t cap);
+void writer_fini(struct writer *w);	/* wipes: may hold a password */
+
+/* Open a message; type 0 = untyped (start-up). writer_end() sets its length. */
+void writer_begin(struct writer *w, char type);
+void writer_end(struct writer *w);
+
+void writer_u8(struct writer *w, uint8_t v);
+void writer_u16(struct writer *w, uint16_t v);
+void writer_u32(struct writer *w, uint32_t v);
+void writer_str(struct writer *w, const char *s);	/* with its NUL */
+void writer_bytes(struct writer *w, const void *p, size_t n);
+
+/* Whole messages that are needed in many places. */
+void writer_ready(struct writer *w, char status);	/* ReadyForQuery */
+void writer_query(struct writer *w, const char *sql);
+void writer_parameter_status(struct writer *w, const char *name,
+    const char *value);
+
+/* ErrorResponse and NoticeResponse, made and read. */
+
+/*
+ * What a report says. Strings are borrowed from the message; a field that is
+ * absent is "" - a server may leave out even the SQLSTATE (CVE-2026-6666).
+ */
+struct report {
+	const char *severity;	/* V when given, else S */
+	const char *code;
+	const char *message;
+	const char *detail;
+	const char *hint;
+};
+
+/* body without the 5-byte header. 0, or -1 when its layout is broken. */
+int report_parse(struct report *r, const void *body, size_t len);
+
+/*
+ * Exactly the fields S, V, C, M (spec/client-errors.md section 1), and D and H
+ * unless they are NULL or "". type: BE_ERROR_RESPONSE or BE_NOTICE_RESPONSE.
+ */
+void report_write(struct writer *w, char type, const struct report *r);
+/* Without D and H; a notice has D when it is not NULL. */
+void report_write_error(struct writer *w, const char *severity,
+    const char *code, const char *message);
+void report_write_notice(struct writer *w, const char *message,
+    const char *detail);
 
 #endif

@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "base/hash.h"
-#include "base/slots.h"
 #include "proto/prepared_shape.h"
 #include "proto/prepared_text.h"
 #include "sql/effects.h"

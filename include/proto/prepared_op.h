@@ -1,9 +1,16 @@
-/* prepared_op.h - what a request in flight will have changed; see track_ops.
+/* prepared_op.h - prepared statements at the end of a request, and the settings
+ * that they were parsed under.
  * SPDX-License-Identifier: ISC */
 #ifndef PROTO_PREPARED_OP_H
 #define PROTO_PREPARED_OP_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "proto/prepared.h"
+
+struct baggage;
+struct params;
 
 enum prepared_change {
 	PREPARED_NAMED = 1,	/* the client's map got name -> stmt */
@@ -42,5 +49,27 @@ int prepared_op_redo(const struct prepared_op *op, struct slots **map,
 /* Undo op in the map (NULL: the client is gone) and the list. */
 void prepared_op_undo(struct prepared_op *op, struct slots **map,
     struct prepared_uses *uses);
+
+/*
+ * What a statement was parsed under.
+ *
+ * What a Parse finds out is right for all who would find out the same: with
+ * the same settings, and the same schemas.
+ */
+
+struct prepared_world {
+	struct params *params;		/* counted */
+	struct baggage *baggage;	/* counted; or NULL */
+	uint64_t changes;		/* of schemas, until it was sent */
+};
+
+/* One as w, with references of its own. NULL: no memory. */
+struct prepared_world *prepared_world_new(const struct prepared_world *w);
+void prepared_world_free(struct prepared_world **w);
+/* Is now the same, whatever application_name says? */
+bool prepared_world_is(struct prepared_world *w,
+    const struct prepared_world *now);
+/* The same of these alone. */
+bool prepared_world_params(const struct params *a, const struct params *b);
 
 #endif

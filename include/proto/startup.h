@@ -1,4 +1,4 @@
-/* startup.h - what a connection may begin with, and the StartupMessage.
+/* startup.h - the first packet of a connection, and the keys that cancel.
  * SPDX-License-Identifier: ISC */
 #ifndef PROTO_STARTUP_H
 #define PROTO_STARTUP_H
@@ -74,5 +74,29 @@ void startup_write_param(struct writer *w, const char *name,
 /* NegotiateProtocolVersion: what we speak, and the names we don't know. */
 void startup_write_negotiate(struct writer *w, uint32_t version,
     const char *const *unknown, unsigned count);
+
+/* The cancel keys we give to clients, and what peers read there. */
+
+#define CANCEL_KEY_BYTES 8
+#define CANCEL_KEY_MAX 32	/* from protocol 3.2 on: more to guess */
+
+/*
+ * Make a key of random bytes. peer_id is our own, 0 = no peering: then all but
+ * one bit stays random. (spec/pooling.md section 18, "Client key")
+ */
+void cancel_key_stamp(uint8_t *key, int peer_id);
+
+/* The peer whose key this is, if every peer has a peer_id. */
+int cancel_key_peer(const uint8_t *key);
+
+/* The worker that has the client of the key. */
+void cancel_key_set_worker(uint8_t *key, unsigned worker);
+unsigned cancel_key_worker(const uint8_t *key);
+
+/* One hop more; false: the key's budget is used up, nothing is changed. */
+bool cancel_key_spend(uint8_t *key);
+
+/* With the full budget, as its owner knows it. */
+void cancel_key_restore(uint8_t *key);
 
 #endif

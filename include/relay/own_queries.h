@@ -1,4 +1,5 @@
-/* own_queries.h - what follows a query that the pooler itself sends to a server.
+/* own_queries.h - what follows a query that the pooler itself sends to a
+ * server.
  * SPDX-License-Identifier: ISC */
 #ifndef RELAY_OWN_QUERIES_H
 #define RELAY_OWN_QUERIES_H

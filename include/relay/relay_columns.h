@@ -1,4 +1,4 @@
-/* relay_columns.h - does a client know the columns that its statement has?
+/* relay_columns.h - the columns of a statement, as its client knows them.
  * SPDX-License-Identifier: ISC */
 #ifndef RELAY_RELAY_COLUMNS_H
 #define RELAY_RELAY_COLUMNS_H
@@ -63,7 +63,7 @@ int relay_columns_learn(struct relay_up *up);
 /* A description came: the rest of it must be here first if false. */
 bool relay_columns_note(const struct relay_down *d);
 
-/* --- relay_refuse.c --- */
+/* --- relay_columns.c --- */
 
 /* The Bind at hand fails as PostgreSQL has it fail. */
 enum relay_step relay_refuse_bind(struct relay_up *up);

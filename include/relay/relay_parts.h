@@ -9,10 +9,10 @@
 
 #include "pool/close_reason.h"
 #include "proto/msg.h"
-#include "proto/track_look.h"
+#include "proto/track.h"
 #include "relay/relay.h"
+#include "session/carry.h"
 #include "session/client.h"
-#include "session/outbox.h"
 #include "session/server.h"
 
 /* What follows after a message was looked at. */

@@ -1,4 +1,5 @@
-/* carry.h - bytes of a burst that must wait: cut messages, queued requests.
+/* carry.h - bytes of a burst: sent, kept until later, or passed from socket
+ * to socket.
  * SPDX-License-Identifier: ISC */
 #ifndef SESSION_CARRY_H
 #define SESSION_CARRY_H
@@ -7,7 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
+#include "io/splice.h"
+#include "io/stream.h"
 #include "proto/msg.h"
 
 /* All zero when empty: an idle connection owns no buffer. */
@@ -71,5 +75,104 @@ static inline int carry_rest(struct carry *c, const struct burst *b,
 	return used == b->len && c->at == NULL ? 0 :
 	    carry_keep(c, b->at + used, b->len - used);
 }
+
+/* What a burst sends: runs of its bytes and pieces of our own. */
+
+#define OUTBOX_RUNS 64
+#define OUTBOX_BYTES 2048
+#define OUTBOX_SMALL 256	/* bytes that are not worth a run of their own */
+
+/* Lives on the stack of one burst; a full one is sent in between. */
+struct outbox {
+	struct stream *to;		/* borrowed */
+	enum stream_write result;	/* the worst so far */
+	int count;
+	size_t used;			/* of bytes */
+	struct iovec run[OUTBOX_RUNS];
+	uint8_t bytes[OUTBOX_BYTES];	/* for outbox_copy() */
+};
+
+static inline void outbox_init(struct outbox *o, struct stream *to)
+{
+	o->to = to;
+	o->result = STREAM_SENT;
+	o->count = 0;
+	o->used = 0;
+}
+
+/* Send what is listed. */
+void outbox_flush(struct outbox *o);
+
+void outbox_add_run(struct outbox *o, const void *p, size_t n);
+
+/* n bytes at p, which stay valid until the flush. */
+static inline void outbox_pass(struct outbox *o, const void *p, size_t n)
+{
+	struct iovec *last = o->count > 0 ? &o->run[o->count - 1] : NULL;
+
+	/* hot: most bursts are one run */
+	if (last == NULL)
+		o->run[o->count++] = (struct iovec){ (void *)p, n };
+	else if ((const uint8_t *)last->iov_base + last->iov_len ==
+	    (const uint8_t *)p)
+		last->iov_len += n;
+	else
+		outbox_add_run(o, p, n);
+}
+
+/* n bytes (at most OUTBOX_BYTES), copied. */
+void outbox_copy(struct outbox *o, const void *p, size_t n);
+/* The same, however many. */
+void outbox_copy_all(struct outbox *o, const void *p, size_t n);
+
+/* Data in bulk goes from socket to socket: rows, COPY, long bodies. */
+
+/*
+ * Reads from here on are long: the next one is better looked at first. Below,
+ * one more system call and the hand-over of pages cost what a copy does.
+ */
+#define BULK_MIN 32768
+
+/* One direction of a pair, for one read. */
+struct bulk {
+	struct stream *from, *to;
+	uint32_t *skip;		/* bytes of the open message, to be passed */
+	uint8_t kinds[2];	/* types of messages that are only data */
+	uint32_t max;		/* max_packet_size */
+};
+
+/* Is the next read of from, skip bytes of which may pass, one for us? */
+static inline bool bulk_is_near(const struct stream *from, uint32_t skip)
+{
+	return from->long_reads || skip >= SPLICE_MIN;
+}
+
+/* A read gave n bytes. */
+static inline void bulk_note(struct stream *from, ssize_t n)
+{
+	from->long_reads = n >= BULK_MIN;
+}
+
+/*
+ * One side of a pair brought n bytes. The other side (or NULL) may be spoken to
+ * in turn by the receiver: so it flows no more.
+ */
+static inline void bulk_flow(struct stream *from, struct stream *other,
+    ssize_t n)
+{
+	if (n >= FLOW_MIN)
+		stream_flow_note(from, (size_t)n);
+	if (other != NULL)
+		stream_flow_over(other);
+}
+
+/*
+ * Move what is only data; the end of a message that is longer than a read, and
+ * all that is no data, is read.
+ * Returns: as stream_read(). b->len tells whether they were read, or moved (0).
+ * Errors:  a failure of to shows in to->broken. One of from in the middle of
+ *          data leaves *skip above 0.
+ */
+ssize_t bulk_move(struct bulk *k, struct burst *b);
 
 #endif

@@ -15,7 +15,6 @@
 #include "io/stream.h"
 #include "pool/catalog.h"
 #include "pool/close_reason.h"
-#include "proto/cancel_key.h"
 #include "proto/startup.h"
 #include "session/carry.h"
 #include "session/client_role.h"

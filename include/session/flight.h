@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/writer.h"
+#include "proto/msg.h"
 #include "session/carry.h"
 
 struct baggage;

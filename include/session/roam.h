@@ -1,7 +1,10 @@
-/* roam.h - clients that have gone from worker to worker: where each of them is.
+/* roam.h - clients that have gone from worker to worker, and those of another
+ * process.
  *
- * A cancel key names the worker that gave it. Of a client that has left that one
- * there is a note for as long as it lives, for all workers, under a lock that is
+ * A cancel key names the worker that gave it. Of a client that has left that
+ * one
+ * there is a note for as long as it lives, for all workers, under a lock that
+ * is
  * taken where a client moves, ends its life having moved, or is to be canceled.
  * SPDX-License-Identifier: ISC */
 #ifndef SESSION_ROAM_H
@@ -9,16 +12,17 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/hash.h"
 #include "base/ledger.h"
 #include "base/time.h"
-#include "proto/cancel_key.h"
-#include "proto/writer.h"
+#include "proto/msg.h"
+#include "proto/startup.h"
 
+struct carried;
 struct client;
-struct roamer;
 struct sessions;
 
 /* Of all workers; the first one's. */
@@ -59,5 +63,22 @@ struct roam_place {
 };
 /* Where is the client of the key? */
 struct roam_place roam_find(struct sessions *ss, const uint8_t *key);
+
+/*
+ * Cancel keys of clients that came from another process.
+ *
+ * Their keys name a worker of that process. Where they are here is written
+ * down before the workers run, and never changed: all of them may read it.
+ * (doc/workers.md)
+ */
+
+/* Room for that many keys. NULL: no memory. */
+struct carried *carried_new(size_t count);
+void carried_free(struct carried **k);
+
+/* The client of the key, of CLIENT_KEY_BYTES at least, is at that worker. */
+void carried_add(struct carried *k, const uint8_t *key, unsigned worker);
+/* At which worker? -1: it is none of these keys; k may be NULL. */
+int carried_find(const struct carried *k, const uint8_t *key);
 
 #endif

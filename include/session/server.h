@@ -4,6 +4,7 @@
 #define SESSION_SERVER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/container.h"
@@ -15,17 +16,36 @@
 #include "pool/catalog.h"
 #include "pool/close_reason.h"
 #include "pool/hosts.h"
+#include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/prepared.h"
 #include "proto/track.h"
-#include "proto/writer.h"
 #include "relay/relay_schema.h"
 #include "session/carry.h"
 #include "session/own_query.h"
-#include "session/server_phase.h"
 #include "state/dialect.h"
 #include "state/keep.h"
 #include "state/trace.h"
+
+struct track_ops;
+struct writer;
+
+/* What a server connection is at. */
+
+enum server_phase {
+	SERVER_PHASE_NEW,	/* nothing was done yet */
+	SERVER_PHASE_CONNECT,	/* hosts are looked up and connected to */
+	SERVER_PHASE_TLS,	/* asked for, or the handshake */
+	SERVER_PHASE_AUTH,	/* StartupMessage sent */
+	SERVER_PHASE_SYNC,	/* authenticated; parameters and key come */
+	SERVER_PHASE_ROLE,	/* whether it is a standby is asked for */
+	SERVER_PHASE_QUERY,	/* connect_query runs */
+	SERVER_PHASE_ORIGIN,	/* what it has set is asked for */
+	SERVER_PHASE_POOLED,	/* login is over: ps.state tells the rest */
+	SERVER_PHASE_LOOKUP,	/* runs auth_query for a client's login */
+	SERVER_PHASE_CANCEL,	/* carries a CancelRequest */
+	SERVER_PHASES
+};
 
 #define SERVER_KEY_MAX 260	/* process id, and a secret of 256 bytes */
 
@@ -125,5 +145,67 @@ static inline bool server_is_open(const struct server *s)
 {
 	return s->stream.fd >= 0;
 }
+
+/* What acts for a server in each phase (app/wiring.c). */
+
+/* One row for each phase. Each call may close the server. */
+struct server_phase_ops {
+	const char *name;	/* for the log */
+	/* server_begin() has come to this phase; NULL: nobody begins it */
+	void (*begin)(struct server *s);
+	/* Bytes can be read; NULL: there is no connection yet. */
+	void (*input)(struct server *s);
+	/* The overflow queue is empty again; NULL: nobody waits for that. */
+	void (*drained)(struct server *s);
+	/* Would the server take Terminate for a message now? NULL: no. */
+	bool (*can_terminate)(const struct server *s);
+	bool timed;		/* by the time-out that began at the launch */
+};
+
+/* Calls upward. Each may close the server; the caller looks no further. */
+struct server_ops {
+	const struct server_phase_ops *phases;	/* by enum server_phase */
+	const struct track_ops *track;	/* arg: the server */
+	/* Login done: ps.state is still that of a login. */
+	void (*ready)(struct server *s);
+	/*
+	 * What the client of a dedicated server wants in the StartupMessage.
+	 * Returns: does that connection know SQL?
+	 */
+	bool (*introduce)(const struct server *s, struct writer *w);
+	/* s is closed: leave client and pool. s->failure: see server_fail() */
+	void (*closed)(struct server *s, struct close_cause why);
+};
+
+/* What to do about a server that does not let us in. */
+
+/* About the secret that the server does not take; for HINT and the log. */
+#define SERVER_HINT_SECRET \
+	"The server wants the secret that it has itself: \"pgsluicectl " \
+	"userlist import\" takes it into auth_file; or write user= and " \
+	"password= into the line of [databases]."
+/* ... which is the server's, and does for clients that prove themselves. */
+#define SERVER_HINT_KEYS \
+	"A SCRAM secret opens the server only behind a client that has logged " \
+	"in by SCRAM: set auth_type = scram-sha-256, or write user= and " \
+	"password= into the line of [databases]."
+#define SERVER_HINT_METHOD \
+	"Let pg_hba.conf of the server ask for scram-sha-256 where pgsluice " \
+	"comes from."
+
+/*
+ * What to do when a server refuses a login with this SQLSTATE, and these words;
+ * NULL: there is nothing to add to them.
+ */
+const char *server_hint(const char *sqlstate, const char *message);
+
+/* Target_session_attrs: does a server fit that logs in? */
+
+/* Does s have to be asked, as it has not reported enough? Then w has it. */
+bool server_role_question(const struct server *s, struct writer *w);
+/* The row that answers. */
+void server_role_answer(struct server *s, const uint8_t *body, size_t len);
+/* All is said. 0, or -1: s does not fit, and was closed. */
+int server_role_check(struct server *s);
 
 #endif

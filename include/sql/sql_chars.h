@@ -1,4 +1,5 @@
-/* sql_chars.h - what a byte of SQL may be: one look-up, as long texts have many.
+/* sql_chars.h - what a byte of SQL may be: one look-up, as long texts have
+ * many.
  * SPDX-License-Identifier: ISC */
 #ifndef SQL_SQL_CHARS_H
 #define SQL_SQL_CHARS_H

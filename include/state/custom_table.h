@@ -31,7 +31,7 @@ static inline struct custom *custom_table_of(struct sessions *ss)
 
 /* Of a text that s is sent; its names are known from then on. */
 struct custom_reader custom_table_reader(struct server *s);
-/* The same for one name, as custom_name.h keeps it. False: no room. */
+/* The same for one name, as it is kept. False: no room. */
 bool custom_table_put(struct server *s, const char *kept);
 /* All those of b, which may be NULL. False: not all. */
 bool custom_table_add_set(struct server *s, const struct baggage *b);

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "pool/pool.h"
-#include "proto/writer.h"
+#include "proto/msg.h"
 #include "session/own_query.h"
 #include "state/custom_table.h"
 #include "state/trace.h"

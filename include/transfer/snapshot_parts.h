@@ -9,8 +9,8 @@
 
 #include "base/net.h"
 #include "base/time.h"
+#include "proto/msg.h"
 #include "proto/prepared_shape.h"
-#include "proto/reader.h"
 
 struct err;
 
@@ -76,7 +76,7 @@ struct snapshot_client {
 	const uint8_t *key, *carry;
 	const uint8_t *queued;	/* what its socket has not taken */
 	uint32_t key_len, carry_len, queued_len;
-	struct reader params, statements;	/* params: see params_list.h */
+	struct reader params, statements;	/* params: see params.h */
 	const uint8_t *relay;	/* see relay_state_load() */
 	uint32_t relay_len;
 	const char *query_text;	/* of struct client; or NULL */

@@ -1,4 +1,5 @@
-/* server_attempt.h - what a server has until it is pooled, and no longer.
+/* server_attempt.h - a server until it is pooled, and its password where that
+ * changes.
  * SPDX-License-Identifier: ISC */
 #ifndef UPSTREAM_SERVER_ATTEMPT_H
 #define UPSTREAM_SERVER_ATTEMPT_H
@@ -6,13 +7,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "pool/host_role.h"
 #include "pool/hosts.h"
-#include "proto/writer.h"
+#include "proto/msg.h"
 #include "upstream/passwords.h"
 #include "upstream/server_auth.h"
 
 struct dial;
+struct report;
 struct server;
 struct tls_context;
 
@@ -66,5 +67,23 @@ void server_attempt_end_dialling(struct server_attempt *a);
 void server_attempt_blame(const struct dialling *d, unsigned winner);
 /* s fails: the same of its host, or of all that were tried so far. */
 void server_attempt_failed(struct server *s);
+
+/* A server's login, where its password changes by itself. */
+
+/*
+ * Before the StartupMessage: get the password, if it is one that changes. then()
+ * is called, at once or later, unless s is closed.
+ */
+void server_password_get(struct server *s, void (*then)(struct server *s));
+/*
+ * The server has refused the login with this error. Returns true when that may
+ * be for the password: then s tries again with another one, or fails with this
+ * error if there is no other.
+ */
+bool server_password_refused(struct server *s, const struct report *r);
+/* The secret to log in with; NULL: none. */
+struct credentials *server_password_secret(const struct server *s);
+/* What waits is over. */
+void server_password_end(struct server_attempt *a);
 
 #endif

@@ -1,4 +1,4 @@
-/* admin_ops.c - what the console asks of the process, done.
+/* admin_ops.c - the console's orders to the process, carried out.
  * SPDX-License-Identifier: ISC */
 #include "app/admin_ops.h"
 
@@ -9,7 +9,6 @@
 #include "app/listener.h"
 #include "app/reload.h"
 #include "app/set.h"
-#include "app/set_persist.h"
 #include "app/suspend.h"
 #include "app/workers.h"
 #include "base/err.h"

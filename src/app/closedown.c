@@ -14,7 +14,7 @@
 #include "broker/broker.h"
 #include "console/console.h"
 #include "io/socket.h"
-#include "pool/catalog_count.h"
+#include "pool/catalog.h"
 #include "session/client.h"
 #include "session/timers.h"
 
@@ -26,7 +26,7 @@
 /* --- clients that are left --- */
 
 /* c, which logs in, is refused when it has, and keeps nobody waiting. */
-static bool is_late(const struct app *app, const struct client *c)
+static bool closedown_is_late(const struct app *app, const struct client *c)
 {
 	return departure_is_late(&app->ss.departure, c->born) ||
 	    (app->ss.shutdown == SHUTDOWN_WAIT_FOR_CLIENTS &&
@@ -39,7 +39,7 @@ static unsigned count_late(const struct app *app)
 	unsigned n = 0;
 
 	DL_FOREACH(app->ss.login_list.head, t)
-		n += is_late(app, client_of_timer(t));
+		n += closedown_is_late(app, client_of_timer(t));
 	return n;
 }
 
@@ -73,7 +73,7 @@ static unsigned count_all_left(const struct app *app)
  * client has sent is served first. (Whoever sends while it is told so learns
  * from the answer that nothing was done.)
  */
-static bool may_go(const struct client *c)
+static bool closedown_may_go(const struct client *c)
 {
 	return c->pc.state == CLIENT_ACTIVE && c->pc.server == NULL &&
 	    c->carry.len == 0 && c->rest.bytes == 0 &&
@@ -92,7 +92,7 @@ void closedown_turn(struct app *app)
 	    (t = idle_oldest(app->idle)) != NULL; i++) {
 		struct client *const c = client_of_timer(t);
 
-		if (may_go(c)) {
+		if (closedown_may_go(c)) {
 			client_fail(c, CLOSE_DRAINED);
 			departure_note_told(d);
 		} else {
@@ -108,7 +108,7 @@ static usec_t at_most(usec_t time)
 	return time < LONGEST ? time : LONGEST;
 }
 
-static void begin(struct app *app, usec_t doors, usec_t end)
+static void closedown_begin(struct app *app, usec_t doors, usec_t end)
 {
 	departure_begin(&app->ss.departure, doors, end);
 	if (app->ss.shutdown != SHUTDOWN_WAIT_FOR_SERVERS)
@@ -127,7 +127,7 @@ void closedown_drain(struct app *app, usec_t time)
 	    at_most(app->config->set.shutdown_grace) : 0);
 
 	for (struct app *w = app; w != NULL; w = held ? workers_next(w) : NULL)
-		begin(w, doors, doors + at_most(time));
+		closedown_begin(w, doors, doors + at_most(time));
 	d->left = held ? count_all_left(app) : count_left(app);
 	if (held)
 		workers_let_go(app);
@@ -198,7 +198,7 @@ static void close_strangers(struct app *app)
 		struct client *const c = client_of_timer(t);
 
 		next = t->next;
-		if (c->pc.state == CLIENT_LOGIN && !is_late(app, c))
+		if (c->pc.state == CLIENT_LOGIN && !closedown_is_late(app, c))
 			client_fail(c, CLOSE_DRAINED);
 	}
 }
@@ -281,7 +281,7 @@ static unsigned count_servers(const struct app *app)
 	return n;
 }
 
-static unsigned count_clients(const struct app *app)
+static unsigned closedown_count_clients(const struct app *app)
 {
 	unsigned n = catalog_clients(app->catalog);
 
@@ -296,7 +296,7 @@ static bool others_have_gone(struct app *app)
 	if (!workers_hold(app))
 		return false;
 	const unsigned servers = count_servers(app);
-	const unsigned clients = count_clients(app);
+	const unsigned clients = closedown_count_clients(app);
 
 	workers_let_go(app);
 	const struct {

@@ -13,7 +13,7 @@
 #include "base/container.h"
 #include "base/crypto.h"
 #include "base/err.h"
-#include "base/input_watch.h"
+#include "base/input.h"
 #include "base/mem.h"
 #include "conf/config_load.h"
 #include "io/offload.h"
@@ -54,7 +54,7 @@ static struct load_line *line_new(enum log_level level, const char *text)
 	return line;
 }
 
-static void on_problem(void *arg, enum log_level level, const char *text)
+static void load_on_problem(void *arg, enum log_level level, const char *text)
 {
 	struct load_job *const j = arg;
 	struct load_line *const line = j->count >= LINES_MAX ? NULL :
@@ -76,18 +76,18 @@ static void on_tls_problem(struct load_job *j, const struct err *why)
 {
 	char line[sizeof why->text + 32];
 
-	on_problem(j, LEVEL_ERROR, why->text);
+	load_on_problem(j, LEVEL_ERROR, why->text);
 	snprintf(line, sizeof line, "TLS setup failed: %s", why->text);
-	on_problem(j, LEVEL_ERROR, line);
+	load_on_problem(j, LEVEL_ERROR, line);
 }
 
-static void read_all(struct load_job *j)
+static void load_read_all(struct load_job *j)
 {
 	struct load *const l = &j->result;
 	struct err why;
 
 	l->config = config_load_with(&(struct config_order){
-		.path = j->path, .prev = l->prev, .report = on_problem,
+		.path = j->path, .prev = l->prev, .report = load_on_problem,
 		.arg = j, .key = j->key, .value = j->value }, &why);
 	if (l->config == NULL)
 		return;
@@ -95,7 +95,7 @@ static void read_all(struct load_job *j)
 	if (l->tls != NULL)
 		return;
 	on_tls_problem(j, &why);
-	on_problem(j, LEVEL_ERROR, "TLS configuration could not be "
+	load_on_problem(j, LEVEL_ERROR, "TLS configuration could not be "
 	    "reloaded, keeping old configuration");
 	config_unref(&l->config);
 }
@@ -105,7 +105,7 @@ static void read_files(struct offload_job *oj)
 	struct load_job *const j = job_of(oj);
 
 	input_watch_set(&j->watch);
-	read_all(j);
+	load_read_all(j);
 	input_watch_end();
 	input_watch_set(NULL);
 }
@@ -156,7 +156,7 @@ static void free_strings(struct load_job *j)
 	mem_free(j->value);
 }
 
-static void free_job(struct offload_job *oj)
+static void load_free_job(struct offload_job *oj)
 {
 	struct load_job *const j = job_of(oj);
 
@@ -168,21 +168,21 @@ static void free_job(struct offload_job *oj)
 }
 
 static const struct offload_ops reading = {
-	.work = read_files, .done = give_result, .free = free_job,
+	.work = read_files, .done = give_result, .free = load_free_job,
 };
 
-static bool submit(struct offload *o, struct offload_job *j)
+static bool load_submit(struct offload *o, struct offload_job *j)
 {
 	return o != NULL &&
 	    offload_submit(o, OFFLOAD_CONFIG, j) == OFFLOAD_TAKEN;
 }
 
 /* Nothing is read: the result is why. j has no thread. */
-static void refuse(struct load_job *j, const char *why)
+static void load_refuse(struct load_job *j, const char *why)
 {
-	on_problem(j, LEVEL_ERROR, why);
+	load_on_problem(j, LEVEL_ERROR, why);
 	give_result(&j->job);
-	free_job(&j->job);
+	load_free_job(&j->job);
 }
 
 /* Two readers hang there: a third would be lost as they are. NULL: none. */
@@ -240,14 +240,14 @@ int load_start(struct load *l, struct offload *o,
 	l->still = 0;
 	if (l->hung->count == LOAD_HUNG_MAX) {
 		still_reading(l->hung->at[0]->stuck_at, line, sizeof line);
-		refuse(j, line);
-	} else if (!submit(o, &j->job)) {
-		refuse(j, "no thread can be started to read the files");
+		load_refuse(j, line);
+	} else if (!load_submit(o, &j->job)) {
+		load_refuse(j, "no thread can be started to read the files");
 	}
 	return 0;
 }
 
-static void give_up(struct load *l, struct offload *o)
+static void load_give_up(struct load *l, struct offload *o)
 {
 	struct load_job *const j = l->job;
 	char line[PATH_MAX + 64];
@@ -270,7 +270,7 @@ void load_look(struct load *l, struct offload *o, usec_t limit)
 	l->still = steps == l->steps ? l->still + LOAD_LOOK : 0;
 	l->steps = steps;
 	if (l->still >= limit)
-		give_up(l, o);
+		load_give_up(l, o);
 }
 
 void load_clear(struct load *l)
@@ -329,6 +329,6 @@ void load_forget(struct offload *o, struct config **c)
 	old->config = *c;
 	*c = NULL;
 	/* without a thread it takes the time it takes */
-	if (!submit(o, &old->job))
+	if (!load_submit(o, &old->job))
 		free_old(&old->job);
 }

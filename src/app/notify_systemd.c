@@ -22,14 +22,14 @@ bool notify_is_built(void)
 }
 
 /* Nobody can be told when this fails, and nothing depends on it. */
-static void tell(const char *state)
+static void notify_systemd_tell(const char *state)
 {
 	(void)sd_notify(0, state);
 }
 
 void notify_ready(void)
 {
-	tell("READY=1");
+	notify_systemd_tell("READY=1");
 }
 
 /* systemd.service(5), Type=notify-reload */
@@ -41,7 +41,7 @@ void notify_reloading(void)
 
 void notify_stopping(void)
 {
-	tell("STOPPING=1");
+	notify_systemd_tell("STOPPING=1");
 }
 
 void notify_status(const char *text)
@@ -51,7 +51,7 @@ void notify_status(const char *text)
 
 void notify_alive(void)
 {
-	tell("WATCHDOG=1");
+	notify_systemd_tell("WATCHDOG=1");
 }
 
 usec_t notify_watchdog(void)
@@ -71,7 +71,7 @@ int notify_take_sockets(void)
 	return -1;
 }
 
-static void to_journal(int priority, const char *message)
+static void notify_systemd_to_journal(int priority, const char *message)
 {
 	(void)sd_journal_send("MESSAGE=%s", message, "PRIORITY=%i", priority,
 	    NULL);
@@ -79,5 +79,5 @@ static void to_journal(int priority, const char *message)
 
 notify_journal_fn *notify_journal(void)
 {
-	return to_journal;
+	return notify_systemd_to_journal;
 }

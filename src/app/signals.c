@@ -1,15 +1,17 @@
-/* signals.c - what the process does when it is sent a signal.
+/* signals.c - signals to the process, and its answers.
  * SPDX-License-Identifier: ISC */
 #include "app/signals.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include "app/app.h"
 #include "app/closedown.h"
+#include "app/daemon.h"
 #include "app/notify.h"
 #include "app/reload.h"
-#include "app/sigmask.h"
 #include "base/log.h"
 #include "io/loop.h"
 
@@ -19,7 +21,7 @@ struct ending {
 	enum shutdown_mode mode;
 };
 
-static void end(struct app *app, const struct ending *how)
+static void signals_end(struct app *app, const struct ending *how)
 {
 	if (app->ss.suspended) {
 		log_at(LEVEL_FATAL, NULL,
@@ -36,7 +38,7 @@ static void end(struct app *app, const struct ending *how)
 }
 
 /* The end of a preStop hook, too: that has begun the drain already. */
-static bool drains(const struct app *app)
+static bool signals_drains(const struct app *app)
 {
 	return !app->ss.suspended && !app->terminated &&
 	    (departure_is_on(&app->ss.departure) ||
@@ -57,11 +59,11 @@ static void drain(struct app *app)
 
 static void on_term(struct app *app)
 {
-	if (drains(app)) {
+	if (signals_drains(app)) {
 		drain(app);
 		return;
 	}
-	end(app, &(struct ending){
+	signals_end(app, &(struct ending){
 		.name = "SIGTERM",
 		.first = "waiting for all clients disconnect",
 		.mode = SHUTDOWN_WAIT_FOR_CLIENTS,
@@ -83,7 +85,7 @@ static void on_int(struct app *app)
 	const bool first = !app->ss.suspended &&
 	    app->ss.shutdown == SHUTDOWN_NONE;
 
-	end(app, &(struct ending){
+	signals_end(app, &(struct ending){
 		.name = "SIGINT",
 		.first = "waiting for all servers connections to be released",
 		.mode = SHUTDOWN_WAIT_FOR_SERVERS,
@@ -144,7 +146,7 @@ static const struct {
 	{ SIGUSR2, on_usr2 },
 };
 
-static void on_signal(int signo, void *arg)
+static void signals_on_signal(int signo, void *arg)
 {
 	for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
 		if (actions[i].signo == signo)
@@ -161,7 +163,7 @@ int signals_start(struct app *app)
 			log_info("SIGTERM was ignored at the start, and stays "
 			    "ignored");
 		else if (loop_on_signal(app->loop, actions[i].signo,
-		    on_signal, app) < 0)
+		    signals_on_signal, app) < 0)
 			return -1;
 	}
 	/* what came meanwhile has its turn now */

@@ -3,16 +3,17 @@
 #include "app/takeover.h"
 
 #include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utlist.h>
 
 #include "app/app.h"
+#include "app/daemon.h"
 #include "app/listener.h"
-#include "app/pidfile.h"
-#include "app/ready.h"
 #include "app/takeover_talk.h"
-#include "app/turnstile.h"
 #include "app/workers.h"
 #include "base/crypto.h"
 #include "base/err.h"
@@ -22,11 +23,55 @@
 #include "pool/credentials.h"
 #include "proto/msg.h"
 #include "proto/prepared.h"
-#include "session/carried.h"
 #include "session/client.h"
+#include "session/roam.h"
 #include "session/server.h"
 #include "transfer/snapshot.h"
 #include "transfer/suspension.h"
+
+/*
+ * Of the abstract namespace: what we hold ends with us, however we end, and
+ * leaves no file. Its name is made of the file that all of us have to go
+ * through.
+ */
+static bool name_it(const char *path, char *name, size_t size)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && snprintf(name, size,
+	    "@pgsluice/takeover/%ju/%jx/%ju", (uintmax_t)geteuid(),
+	    (uintmax_t)st.st_dev, (uintmax_t)st.st_ino) < (int)size;
+}
+
+/* Anybody may have the name; it means something if one of us has. */
+static bool takeover_is_held(const char *name)
+{
+	struct err ignored;
+	const int fd = socket_connect_unix(name, &ignored);
+
+	if (fd < 0)
+		return false;
+	const bool ours = socket_peer_is_ours(fd, name, &ignored) == 0;
+
+	close(fd);
+	return ours;
+}
+
+int turnstile_enter(const char *path, int *fd, struct err *e)
+{
+	static const struct socket_listen o = { .backlog = 16 };
+	char name[SOCKET_PATH_MAX];
+	struct err ignored;
+
+	*fd = -1;
+	if (!name_it(path, name, sizeof name))
+		return 0;
+	*fd = socket_listen_unix(name, &o, &ignored);
+	if (*fd >= 0 || !takeover_is_held(name))
+		return 0;
+	return err_set(e, ERRCODE_OBJECT_IN_USE,
+	    "another process is about to do so");
+}
 
 #define PIDFILE_TIME (2 * USEC)	/* in which it takes its pid file away */
 #define SLACK_SECONDS 10	/* on top of what the flush may take */
@@ -279,7 +324,7 @@ static int restore_row(struct takeover *t, struct app *app, struct row *r,
 	return restore_session(app, r, &row, e);
 }
 
-static struct row *find_row(const struct takeover *t, int64_t there)
+static struct row *takeover_find_row(const struct takeover *t, int64_t there)
 {
 	struct row *r;
 
@@ -311,7 +356,7 @@ static void link_rows(const struct takeover *t)
 
 	LL_FOREACH(t->rows, r) {
 		struct row *const other = r->link == 0 ? NULL :
-		    find_row(t, r->link);
+		    takeover_find_row(t, r->link);
 
 		if (r->link == 0 || (r->client == NULL && r->server == NULL))
 			continue;

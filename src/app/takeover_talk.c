@@ -16,10 +16,7 @@
 #include "io/fdpass.h"
 #include "io/socket.h"
 #include "proto/msg.h"
-#include "proto/reader.h"
-#include "proto/report.h"
 #include "proto/startup.h"
-#include "proto/writer.h"
 #include "transfer/snapshot.h"
 
 #define MESSAGE_MAX (1 << 28)

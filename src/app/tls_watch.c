@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "app/app.h"
-#include "app/apply.h"
+#include "app/reload.h"
 #include "base/container.h"
 #include "base/err.h"
 #include "base/log.h"

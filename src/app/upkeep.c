@@ -7,15 +7,15 @@
 #include <utlist.h>
 
 #include "app/app.h"
-#include "app/effective.h"
-#include "base/errcodes.h"
+#include "app/idle.h"
+#include "base/err.h"
 #include "base/log.h"
 #include "broker/broker.h"
-#include "pool/drain.h"
 #include "pool/due.h"
+#include "pool/hosts.h"
 #include "pool/limit.h"
 #include "pool/wait.h"
-#include "proto/report.h"
+#include "proto/msg.h"
 #include "relay/relay_silence.h"
 #include "session/client.h"
 #include "session/server.h"
@@ -36,7 +36,7 @@ struct round {
 	bool down;		/* waiting is in vain until a login works */
 };
 
-static bool is_over(usec_t limit, usec_t age)
+static bool upkeep_is_over(usec_t limit, usec_t age)
 {
 	return limit > 0 && age > limit;
 }
@@ -52,8 +52,9 @@ static bool down_over(const struct round *r, const struct client *c)
 	const bool came_later = !c->welcomed || client_logs_in(c) ||
 	    c->pc.wait_since > r->pool->failing_since;
 
-	return r->down && came_later && is_over(r->pool->limits.down_timeout,
-	    time_age(c->pc.wait_since, r->now));
+	return r->down && came_later &&
+	    upkeep_is_over(r->pool->limits.down_timeout,
+		time_age(c->pc.wait_since, r->now));
 }
 
 /* Why c may not wait any longer; CLOSE_NONE: it may. (section 12) */
@@ -64,14 +65,15 @@ static enum close_reason wait_over(const struct round *r,
 	    c->request_time, r->now);
 
 	if (!c->welcomed && !client_logs_in(c) &&
-	    is_over(r->set->client_login_timeout, time_age(c->born, r->now)))
+	    upkeep_is_over(r->set->client_login_timeout,
+		time_age(c->born, r->now)))
 		return CLOSE_LOGIN_TIMEOUT_SERVER_DOWN;
 	if (down_over(r, c))
 		return client_logs_in(c) ? CLOSE_SERVER_LOGIN_FAILED :
 		    CLOSE_SERVER_DOWN_TIMEOUT;
-	if (is_over(r->set->query_timeout, age))
+	if (upkeep_is_over(r->set->query_timeout, age))
 		return CLOSE_WAITING_QUERY_TIMEOUT;
-	if (is_over(effective_query_wait(r->set, c->user, c->db), age))
+	if (upkeep_is_over(effective_query_wait(r->set, c->user, c->db), age))
 		return CLOSE_QUERY_WAIT_TIMEOUT;
 	return CLOSE_NONE;
 }
@@ -175,13 +177,15 @@ static enum close_reason work_over(const struct round *r,
 	if (c->replication != REPLICATION_NONE)
 		return CLOSE_NONE;
 	if (c->query_start != 0 &&
-	    is_over(limits->query, time_age(c->query_start, r->now)))
+	    upkeep_is_over(limits->query, time_age(c->query_start, r->now)))
 		return CLOSE_QUERY_TIMEOUT;
 	if (is_in_transaction(s) &&
-	    is_over(limits->idle_transaction, time_age(s->ps.used, r->now)))
+	    upkeep_is_over(limits->idle_transaction,
+		time_age(s->ps.used, r->now)))
 		return CLOSE_IDLE_TRANSACTION_TIMEOUT;
 	if (c->xact_start != 0 && !done &&
-	    is_over(limits->transaction, time_age(c->xact_start, r->now)))
+	    upkeep_is_over(limits->transaction,
+		time_age(c->xact_start, r->now)))
 		return CLOSE_TRANSACTION_TIMEOUT;
 	return CLOSE_NONE;
 }
@@ -191,7 +195,8 @@ static bool pin_over(const struct round *r, const struct server *s)
 {
 	return s->keep.pins != 0 && s->own_query == OWN_QUERY_NONE &&
 	    track_is_done(&s->track) && s->track.status == 'I' &&
-	    is_over(r->pool->limits.pin_timeout, time_age(s->ps.used, r->now));
+	    upkeep_is_over(r->pool->limits.pin_timeout,
+		time_age(s->ps.used, r->now));
 }
 
 static void end_pin(struct client *c, const struct server *s)
@@ -249,7 +254,7 @@ static enum close_reason idle_over(const struct round *r,
 		return CLOSE_CONFIGURATION_CHANGED;
 	if (dirty[s->ps.state] != CLOSE_NONE && !track_is_done(&s->track))
 		return dirty[s->ps.state];
-	if (is_over(p->limits.idle_timeout, r->now - s->ps.used) &&
+	if (upkeep_is_over(p->limits.idle_timeout, r->now - s->ps.used) &&
 	    due_is_above_minimum(p))
 		return CLOSE_SERVER_IDLE_TIMEOUT;
 	if (pool_lifetime_over(&s->ps, r->now)) {
@@ -288,7 +293,7 @@ static void check_idle_in(const struct round *r, enum server_state state)
 }
 
 /* The server to do without first, or NULL. */
-static struct pool_server *surplus(const struct pool *p)
+static struct pool_server *upkeep_surplus(const struct pool *p)
 {
 	const struct pool_server *head = p->servers[SERVER_USED];
 
@@ -359,7 +364,7 @@ static void check_size(const struct round *r)
 	struct pool *const p = r->pool;
 	struct pool_server *ps;
 
-	while ((ps = surplus(p)) != NULL) {
+	while ((ps = upkeep_surplus(p)) != NULL) {
 		server_close(server_of(ps), CLOSE_TOO_MANY_SERVERS);
 		if (ps->state != SERVER_GONE)
 			return;
@@ -398,7 +403,7 @@ static bool unused_for(usec_t *since, bool used, usec_t limit, usec_t now)
 		*since = 0;
 	else if (*since == 0)
 		*since = now;
-	return *since != 0 && is_over(limit, now - *since);
+	return *since != 0 && upkeep_is_over(limit, now - *since);
 }
 
 /* Nobody needs p, and has not for long. */
@@ -511,7 +516,7 @@ static bool is_abandoned(const struct app *app, struct database *db, usec_t now)
 	    app->config->set.autodb_idle_timeout, now);
 }
 
-static void drop_database(struct app *app, struct database *db)
+static void upkeep_drop_database(struct app *app, struct database *db)
 {
 	if (!db->tentative)
 		log_warning("dropping database '%s' as it does not exist "
@@ -530,7 +535,7 @@ void upkeep_database(struct app *app, struct database *db, usec_t now)
 	if (db->own == NULL || db->paused || db->share.ledger != NULL)
 		return;
 	if (is_abandoned(app, db, now))
-		drop_database(app, db);
+		upkeep_drop_database(app, db);
 	else if (db->unused_since != 0)
 		wheel_hasten(&db->wheel, due_after(db->unused_since,
 		    app->config->set.autodb_idle_timeout));

@@ -11,11 +11,9 @@
 #include "relay/relay_server.h"
 #include "relay/replication.h"
 #include "session/server.h"
-#include "session/server_phases.h"
 #include "session/sessions.h"
 #include "upstream/server_connect.h"
 #include "upstream/server_login.h"
-#include "upstream/server_tls.h"
 
 /* A lookup is sent in one write: it has been sent, or the write is blocked. */
 static bool always(const struct server *s)

@@ -1,13 +1,30 @@
-/* workers.c - what the first worker does with the others.
+/* workers.c - the workers: made, started and ended, and what the first one
+ * does with them.
  * SPDX-License-Identifier: ISC */
-#include "app/workers_parts.h"
+#include "app/workers.h"
 
+#include <stdio.h>
+#include <string.h>
+
+#include "app/suspend.h"
+#include "app/workers_parts.h"
 #include "base/container.h"
+#include "base/err.h"
 #include "base/log.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "broker/broker.h"
+#include "http/http.h"
 #include "io/hold.h"
 #include "io/loop.h"
 #include "io/mailbox.h"
 #include "io/stack.h"
+#include "io/thread.h"
+#include "login/login_move.h"
+#include "pool/lobby.h"
+#include "transfer/client_move.h"
+#include "transfer/server_move.h"
+#include "upstream/tls_setup.h"
 
 #define HOLD_LIMIT (5 * USEC)	/* a turn is a few milliseconds */
 

@@ -1,12 +1,15 @@
-/* workers_pools.c - which pools have parts at other workers, by load.
+/* workers_pools.c - pools with parts at other workers, and clients that move
+ * there.
  * SPDX-License-Identifier: ISC */
 #include "app/workers_pools.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <utlist.h>
 
-#include "app/balance.h"
+#include "app/app.h"
+#include "app/workers.h"
 #include "app/workers_parts.h"
 #include "base/ledger.h"
 #include "base/log.h"
@@ -14,6 +17,9 @@
 #include "pool/catalog.h"
 #include "pool/due.h"
 #include "pool/parts.h"
+#include "pool/users.h"
+#include "session/client.h"
+#include "transfer/client_move.h"
 
 #define INTERVAL USEC
 #define BUSY 70			/* percent: its pools get parts elsewhere, */
@@ -26,14 +32,15 @@ void parts_watch_init(struct parts_watch *w)
 	w->forced = getenv("PARTS_FORCE") != NULL;
 }
 
-static struct app *at(struct app *first, unsigned number)
+static struct app *workers_pools_at(struct app *first, unsigned number)
 {
 	while (number-- > 0)
 		first = workers_next(first);
 	return first;
 }
 
-static struct pool *find(struct catalog *c, const struct pool *like)
+static struct pool *workers_pools_find(struct catalog *c,
+    const struct pool *like)
 {
 	struct database *const db = catalog_find_database(c,
 	    like->key.db->name);
@@ -56,10 +63,10 @@ static void tidy_parts(struct app *first, struct app *w)
 	struct pool *p, *next;
 
 	DL_FOREACH_SAFE2(w->catalog->shared, p, next, shared_next) {
-		struct app *const home = at(first, catalog_home(
+		struct app *const home = workers_pools_at(first, catalog_home(
 		    first->catalog, p->key.db->name));
 		const struct pool *const of = p->is_part ?
-		    find(home->catalog, p) : NULL;
+		    workers_pools_find(home->catalog, p) : NULL;
 
 		if (p->is_part && (of == NULL ||
 		    !parts_is_open(of, w->number)) && is_left(p))
@@ -71,7 +78,7 @@ static bool has_parts(struct app *first, const struct app *home,
     const struct pool *p)
 {
 	for (struct app *w = first; w != NULL; w = workers_next(w)) {
-		if (w != home && find(w->catalog, p) != NULL)
+		if (w != home && workers_pools_find(w->catalog, p) != NULL)
 			return true;
 	}
 	return false;
@@ -94,7 +101,7 @@ static bool may_last(struct app *first, const struct app *home,
 {
 	for (struct app *w = first; w != NULL; w = workers_next(w)) {
 		const struct pool *const part = w == home ? p :
-		    find(w->catalog, p);
+		    workers_pools_find(w->catalog, p);
 
 		if (part != NULL && !parts_may_begin(part, w->catalog))
 			return false;
@@ -136,7 +143,7 @@ static void put_leases(struct app *first, struct pool *home)
 	const unsigned count = parts_count(home);
 
 	for (struct app *w = first; w != NULL; w = workers_next(w)) {
-		struct pool *const p = find(w->catalog, home);
+		struct pool *const p = workers_pools_find(w->catalog, home);
 
 		if (p != NULL && p->share.ledger != NULL)
 			parts_put_lease(p, count);
@@ -165,11 +172,11 @@ static void tidy_homes(struct app *first, struct app *w)
 }
 
 /* Without pools; the last one leaves the one at home alone. */
-static void drop_database(struct app *first, struct app *w,
+static void workers_pools_drop_database(struct app *first, struct app *w,
     struct database *db)
 {
-	struct app *const home = at(first, catalog_home(first->catalog,
-	    db->name));
+	struct app *const home =
+	    workers_pools_at(first, catalog_home(first->catalog, db->name));
 	struct database *const of = catalog_find_database(home->catalog,
 	    db->name);
 
@@ -186,7 +193,7 @@ static void tidy_databases(struct app *first, struct app *w)
 		return;
 	HASH_ITER(hh, w->catalog->databases, db, next) {
 		if (db->is_part && db->pools == NULL && db->clients == 0)
-			drop_database(first, w, db);
+			workers_pools_drop_database(first, w, db);
 	}
 }
 
@@ -202,8 +209,8 @@ static void tidy(struct app *first)
 
 /* --- their beginning --- */
 
-static void begin(struct app *first, struct app *home, struct pool *p,
-    struct app *w)
+static void workers_pools_begin(struct app *first, struct app *home,
+    struct pool *p, struct app *w)
 {
 	const struct parts_place to = { w->catalog, w->ss.params };
 
@@ -217,7 +224,8 @@ static void begin(struct app *first, struct app *home, struct pool *p,
 	    "worker %u", p->key.db->name, p->key.user->name, w->number);
 }
 
-static bool may_begin(const struct app *home, const struct pool *p)
+static bool workers_pools_may_begin(const struct app *home,
+    const struct pool *p)
 {
 	return !p->is_part && !p->key.db->is_part && p->welcome != NULL &&
 	    !p->failing && parts_may_begin(p, home->catalog) &&
@@ -230,9 +238,9 @@ static void force(struct app *first, struct app *home)
 
 	HASH_ITER(hh, home->catalog->pools, p, next) {
 		for (struct app *w = first; w != NULL; w = workers_next(w)) {
-			if (w != home && may_begin(home, p) &&
+			if (w != home && workers_pools_may_begin(home, p) &&
 			    !parts_is_open(p, w->number))
-				begin(first, home, p, w);
+				workers_pools_begin(first, home, p, w);
 		}
 	}
 }
@@ -242,7 +250,7 @@ static void force(struct app *first, struct app *home)
  * servers in use say less: a server may run a long query, which costs the
  * worker nothing, and the pooler answers some messages without any server.
  */
-static uint64_t work(const struct pool *p)
+static uint64_t workers_pools_work(const struct pool *p)
 {
 	const struct counted *const c = &p->counted;
 
@@ -254,12 +262,15 @@ static void relieve(struct app *first, struct app *busy, struct app *spare)
 	struct pool *most = NULL;
 
 	for (struct pool *p = busy->catalog->pools; p != NULL; p = p->hh.next) {
-		if (may_begin(busy, p) && !parts_is_open(p, spare->number) &&
-		    work(p) > 0 && (most == NULL || work(p) > work(most)))
+		if (workers_pools_may_begin(busy, p) &&
+		    !parts_is_open(p, spare->number) &&
+		    workers_pools_work(p) > 0 &&
+		    (most == NULL ||
+			workers_pools_work(p) > workers_pools_work(most)))
 			most = p;
 	}
 	if (most != NULL)
-		begin(first, busy, most, spare);
+		workers_pools_begin(first, busy, most, spare);
 }
 
 /* The busiest of them, and the one with the least to do. */
@@ -307,7 +318,8 @@ static struct counted_all count_all(struct app *first, const struct pool *home)
 	for (struct app *w = first; w != NULL; w = workers_next(w)) {
 		const struct database *const db = catalog_find_database(
 		    w->catalog, home->key.db->name);
-		const struct pool *const p = find(w->catalog, home);
+		const struct pool *const p =
+		    workers_pools_find(w->catalog, home);
 
 		n.of_database += db != NULL ? db->servers : 0;
 		n.servers += p != NULL ? pool_total(p) : 0;
@@ -346,7 +358,7 @@ static bool any_shared(struct app *first)
 	return false;
 }
 
-static void look(struct app *first, unsigned busy, unsigned spare)
+static void workers_pools_look(struct app *first, unsigned busy, unsigned spare)
 {
 	const struct parts_watch *const watch = &first->workers->parts;
 
@@ -358,7 +370,8 @@ static void look(struct app *first, unsigned busy, unsigned spare)
 		force(first, w);
 	}
 	if (watch->load[busy] > BUSY && watch->load[spare] < SPARE)
-		relieve(first, at(first, busy), at(first, spare));
+		relieve(first, workers_pools_at(first, busy),
+		    workers_pools_at(first, spare));
 	first->workers->parts.shared = any_shared(first);
 }
 
@@ -377,6 +390,184 @@ void parts_tick(struct app *app, usec_t now)
 		return;
 	if (!workers_hold(app))
 		return;
-	look(app, busy, spare);
+	workers_pools_look(app, busy, spare);
 	workers_let_go(app);
+}
+
+#define BALANCE_BUSY 70			/* percent */
+#define BALANCE_SPARE 40
+#define LOOKS 3			/* in a row, before anybody moves */
+#define WAY_BACK (30 * USEC)	/* nobody is sent back before */
+#define STAY (10 * USEC)	/* who has come stays as long */
+#define AT_ONCE 16		/* in a tick */
+#define LOOKED_AT 1000		/* in a tick */
+
+/* --- who shall go --- */
+
+/* Half of what would make them equal: the rest is seen by then. */
+static unsigned workers_pools_share(const struct balance_load *most,
+    const struct balance_load *least)
+{
+	const unsigned n = most->clients * (most->percent - least->percent) /
+	    (4 * most->percent);
+
+	return n > 0 ? n : most->clients > 0;
+}
+
+struct balance_order balance_weigh(struct pool_moves *m,
+    const struct balance_load *loads, unsigned count, usec_t now)
+{
+	const struct balance_load *most = loads, *least = loads;
+
+	for (unsigned i = 1; i < count; i++) {
+		if (loads[i].percent > most->percent)
+			most = &loads[i];
+		if (loads[i].percent < least->percent)
+			least = &loads[i];
+	}
+	struct balance_order order = { most->worker, least->worker, 0 };
+
+	if (most->percent <= BALANCE_BUSY || least->percent >= BALANCE_SPARE) {
+		m->looks = 0;
+		return order;
+	}
+	if (++m->looks < LOOKS || (m->ordered_at != 0 &&
+	    m->from == least->worker && now - m->ordered_at < WAY_BACK))
+		return order;
+	m->looks = 0;
+	m->from = most->worker;
+	m->ordered_at = now;
+	order.clients = workers_pools_share(most, least);
+	return order;
+}
+
+static struct pool *pool_at(struct app *w, const struct pool *like)
+{
+	struct catalog *const c = w->catalog;
+	struct database *const db = catalog_find_database(c,
+	    like->key.db->name);
+	struct user *const u = db == NULL ? NULL :
+	    catalog_find_user(c, like->key.user->name);
+
+	return u == NULL ? NULL : catalog_find_pool(c, db, u);
+}
+
+/* Those with part of it that go on having that; the others' clients go home. */
+static unsigned workers_pools_collect(struct app *first, const struct app *home,
+    const struct pool *p, struct balance_load *out)
+{
+	unsigned n = 0;
+
+	for (struct app *w = first; w != NULL; w = workers_next(w)) {
+		struct pool *const part = pool_at(w, p);
+
+		if (part == NULL)
+			continue;
+		part->moves.left = 0;
+		if (w == home || parts_is_open(p, w->number)) {
+			out[n++] = (struct balance_load){
+				.worker = w->number,
+				.clients = part->client_count[CLIENT_ACTIVE] +
+				part->client_count[CLIENT_WAITING] };
+		} else {
+			part->moves.to = home->number;
+			part->moves.left = UINT_MAX;
+		}
+	}
+	return n;
+}
+
+void balance_look(struct app *first, struct app *home, struct pool *p,
+    const unsigned *loads)
+{
+	struct balance_load of[USERS_CATALOGS] = { 0 };
+	const unsigned n = workers_pools_collect(first, home, p, of);
+
+	for (unsigned i = 0; i < n; i++)
+		of[i].percent = loads[of[i].worker];
+	const struct balance_order order = balance_weigh(&p->moves, of, n,
+	    time_now());
+
+	for (struct app *w = first; order.clients > 0 && w != NULL;
+	    w = workers_next(w)) {
+		struct pool *const part = pool_at(w, p);
+
+		if (w->number != order.from || part == NULL)
+			continue;
+		part->moves.to = order.to;
+		part->moves.left = order.clients;
+	}
+}
+
+/* --- going --- */
+
+static bool has_stayed(const struct pool *p, const struct client *c, usec_t now)
+{
+	return p->moves.left == UINT_MAX || client_here_for(c, now) >= STAY;
+}
+
+static void send_some(struct pool *p, usec_t now)
+{
+	struct pool_client *pc, *next;
+	int looked_at = 0, sent = 0;
+
+	DL_FOREACH_SAFE(p->clients[CLIENT_ACTIVE], pc, next) {
+		struct client *const c = client_of(pc);
+
+		if (p->moves.left == 0 || sent == AT_ONCE ||
+		    looked_at++ == LOOKED_AT)
+			return;
+		if (!client_may_leave(c) || !has_stayed(p, c, now))
+			continue;
+		if (!client_depart(c, p->moves.to))
+			continue;
+		sent++;
+		if (p->moves.left != UINT_MAX)
+			p->moves.left--;
+	}
+}
+
+void balance_tick(struct app *app, usec_t now)
+{
+	struct pool *p;
+
+	DL_FOREACH2(app->catalog->shared, p, shared_next) {
+		if (p->moves.left > 0)
+			send_some(p, now);
+	}
+}
+
+static unsigned target(const struct app *app, const struct pool *p)
+{
+	unsigned to = app->number;
+
+	if (p->is_part)
+		return catalog_home(app->catalog, p->key.db->name);
+	do
+		to = (to + 1) % (app->ss.others + 1);
+	while (to != app->number && !parts_is_open(p, to));
+	return to;
+}
+
+static void stir(struct app *app, const struct pool *p)
+{
+	const unsigned to = target(app, p);
+	struct pool_client *pc, *next;
+
+	if (to == app->number)
+		return;
+	DL_FOREACH_SAFE(p->clients[CLIENT_ACTIVE], pc, next) {
+		struct client *const c = client_of(pc);
+
+		if (client_may_leave(c) && client_has_worked(c))
+			(void)client_depart(c, to);
+	}
+}
+
+void restless_turn(struct app *app)
+{
+	struct pool *p;
+
+	DL_FOREACH2(app->catalog->shared, p, shared_next)
+		stir(app, p);
 }

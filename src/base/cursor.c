@@ -13,7 +13,7 @@ void cursor_list_add(struct cursor_list *l, struct cursor_node *n)
 }
 
 /* What walks come to behind n. */
-static struct cursor_node *behind(const struct cursor_list *l,
+static struct cursor_node *cursor_behind(const struct cursor_list *l,
     const struct cursor_node *n)
 {
 	return n->next == l->unplaced ? NULL : n->next;
@@ -27,7 +27,7 @@ void cursor_list_remove(struct cursor_list *l, struct cursor_node *n)
 		return;
 	DL_FOREACH(l->cursors, w) {
 		if (w->at == n)
-			w->at = behind(l, n);
+			w->at = cursor_behind(l, n);
 	}
 	if (l->unplaced == n)
 		l->unplaced = n->next;
@@ -36,7 +36,7 @@ void cursor_list_remove(struct cursor_list *l, struct cursor_node *n)
 }
 
 /* Take those that have no place out of the list. */
-static struct cursor_node *cut(struct cursor_list *l)
+static struct cursor_node *cursor_cut(struct cursor_list *l)
 {
 	struct cursor_node *const first = l->unplaced;
 	struct cursor_node *const last = l->first->prev;
@@ -58,7 +58,7 @@ void cursor_list_arrange(struct cursor_list *l)
 
 	if (l->unplaced == NULL)
 		return;
-	added = cut(l);
+	added = cursor_cut(l);
 	DL_SORT(added, l->compare);
 	at = l->first;
 	DL_FOREACH_SAFE(added, n, next) {
@@ -81,7 +81,7 @@ struct cursor_node *cursor_take(struct cursor *w)
 	struct cursor_node *const n = w->at;
 
 	if (n != NULL)
-		w->at = behind(w->list, n);
+		w->at = cursor_behind(w->list, n);
 	return n;
 }
 

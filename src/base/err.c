@@ -1,4 +1,4 @@
-/* err.c - what went wrong, worded once, where it is known.
+/* err.c - an error, worded once, where it is known.
  * SPDX-License-Identifier: ISC */
 #include "base/err.h"
 

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/input_watch.h"
 #include "base/text.h"
 
 #define HOW (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
@@ -35,7 +34,7 @@ const char *input_why(int cause)
 	return strerror(cause);
 }
 
-static int fail(int fd, int cause)
+static int input_fail(int fd, int cause)
 {
 	if (fd >= 0)
 		close(fd);
@@ -51,11 +50,11 @@ static int accept_kind(int fd)
 	if (fd < 0)
 		return -1;
 	if (fstat(fd, &st) < 0)
-		return fail(fd, errno);
+		return input_fail(fd, errno);
 	if (S_ISDIR(st.st_mode))
-		return fail(fd, EISDIR);
+		return input_fail(fd, EISDIR);
 	if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
-		return fail(fd, NOT_REGULAR);
+		return input_fail(fd, NOT_REGULAR);
 	return fd;
 }
 
@@ -69,7 +68,7 @@ struct walk {
 	uid_t owner;		/* owner of that link */
 };
 
-static int enter(struct walk *w, int fd)
+static int input_enter(struct walk *w, int fd)
 {
 	if (fd < 0)
 		return -1;
@@ -80,7 +79,7 @@ static int enter(struct walk *w, int fd)
 
 static int go_to_root(struct walk *w)
 {
-	return w->rest[0] != '/' ? 0 : enter(w, open("/", O_PATH |
+	return w->rest[0] != '/' ? 0 : input_enter(w, open("/", O_PATH |
 	    O_DIRECTORY | O_CLOEXEC));
 }
 
@@ -108,16 +107,16 @@ static int follow(struct walk *w, int link, const struct stat *st)
 	to[n] = '\0';
 	if (st->st_uid != 0) {
 		if (w->foreign && w->owner != st->st_uid)
-			return fail(-1, LINK_OF_ANOTHER);
+			return input_fail(-1, LINK_OF_ANOTHER);
 		w->foreign = true;
 		w->owner = st->st_uid;
 	}
 	text_init(&t, all, sizeof all);
 	text_addf(&t, "%s/%s", to, w->rest);
 	if (t.cut)
-		return fail(-1, ENAMETOOLONG);
+		return input_fail(-1, ENAMETOOLONG);
 	if (++w->links > LINKS_MAX)
-		return fail(-1, ELOOP);
+		return input_fail(-1, ELOOP);
 	/* a slash of ours behind the last name must not make it a folder */
 	while (t.len > 1 && all[t.len - 1] == '/')
 		all[--t.len] = '\0';
@@ -134,23 +133,23 @@ static int open_last(const struct walk *w, const char *name)
 	if (fd < 0 || !w->foreign)
 		return fd;
 	if (fstat(fd, &st) < 0)
-		return fail(fd, errno);
-	return st.st_uid == w->owner ? fd : fail(fd, LINK_OF_ANOTHER);
+		return input_fail(fd, errno);
+	return st.st_uid == w->owner ? fd : input_fail(fd, LINK_OF_ANOTHER);
 }
 
 /* One name further: *out is set at the end of the path. 0 or -1. */
-static int step(struct walk *w, int *out)
+static int input_step(struct walk *w, int *out)
 {
 	char name[PATH_MAX];
 	struct stat st;
 
 	next_name(w, name);
 	if (name[0] == '\0')
-		return fail(-1, EISDIR);
+		return input_fail(-1, EISDIR);
 	const int fd = openat(w->dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return fail(fd, errno);
+		return input_fail(fd, errno);
 	if (S_ISLNK(st.st_mode)) {
 		const int rc = follow(w, fd, &st);
 		const int cause = errno;
@@ -160,7 +159,7 @@ static int step(struct walk *w, int *out)
 		return rc;
 	}
 	if (w->rest[0] != '\0')
-		return enter(w, fd);
+		return input_enter(w, fd);
 	close(fd);
 	*out = open_last(w, name);
 	return *out < 0 ? -1 : 0;
@@ -172,14 +171,14 @@ static int open_as_root(const char *path)
 	int fd = -1;
 
 	if (path[0] == '\0')
-		return fail(-1, ENOENT);
+		return input_fail(-1, ENOENT);
 	if (!text_copy(w.rest, sizeof w.rest, path))
-		return fail(-1, ENAMETOOLONG);
+		return input_fail(-1, ENAMETOOLONG);
 	w.dir = open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY |
 	    O_CLOEXEC);
 	if (w.dir < 0)
 		return -1;
-	while (fd < 0 && step(&w, &fd) == 0)
+	while (fd < 0 && input_step(&w, &fd) == 0)
 		;
 	const int cause = errno;
 
@@ -190,7 +189,7 @@ static int open_as_root(const char *path)
 
 int input_begin(const char *path)
 {
-	return input_watch_begin(path) == 0 ? 0 : fail(-1, STILL_READ);
+	return input_watch_begin(path) == 0 ? 0 : input_fail(-1, STILL_READ);
 }
 
 int input_open(const char *path)
@@ -209,4 +208,66 @@ int input_check(const char *path)
 	if (fd >= 0)
 		close(fd);
 	return fd < 0 ? -1 : 0;
+}
+
+static _Thread_local struct input_watch *mine;
+
+void input_watch_init(struct input_watch *w, const char *barred)
+{
+	pthread_mutex_init(&w->lock, NULL);
+	w->steps = 0;
+	w->path[0] = w->barred[0] = '\0';
+	if (barred != NULL)
+		text_copy(w->barred, sizeof w->barred, barred);
+}
+
+void input_watch_fini(struct input_watch *w)
+{
+	pthread_mutex_destroy(&w->lock);
+}
+
+void input_watch_set(struct input_watch *w)
+{
+	mine = w;
+}
+
+static bool is_barred(const char *path)
+{
+	return path[0] != '\0' && strcmp(path, mine->barred) == 0;
+}
+
+int input_watch_begin(const char *path)
+{
+	if (mine == NULL)
+		return 0;
+	pthread_mutex_lock(&mine->lock);
+	mine->steps += 1 + mine->steps % 2;
+	text_copy(mine->path, sizeof mine->path, path);
+	pthread_mutex_unlock(&mine->lock);
+	if (!is_barred(path))
+		return 0;
+	input_watch_end();
+	return -1;
+}
+
+void input_watch_end(void)
+{
+	if (mine == NULL)
+		return;
+	pthread_mutex_lock(&mine->lock);
+	mine->steps += mine->steps % 2;
+	pthread_mutex_unlock(&mine->lock);
+}
+
+bool input_watch_look(struct input_watch *w, char *path,
+    unsigned long *steps)
+{
+	pthread_mutex_lock(&w->lock);
+	const bool waits = w->steps % 2 == 1;
+
+	*steps = w->steps;
+	if (waits)
+		memcpy(path, w->path, sizeof w->path);
+	pthread_mutex_unlock(&w->lock);
+	return waits;
 }

@@ -202,7 +202,7 @@ unsigned ledger_taken_at(const struct ledger *l, unsigned worker,
 	    memory_order_relaxed);
 }
 
-static void count(struct ledger *l, enum ledger_kind kind, int n)
+static void ledger_count(struct ledger *l, enum ledger_kind kind, int n)
 {
 	atomic_store_explicit(&l->own[kind], atomic_load_explicit(
 	    &l->own[kind], memory_order_relaxed) + (unsigned)n,
@@ -218,7 +218,7 @@ bool ledger_take(struct ledger *l, enum ledger_kind kind, unsigned max)
 		if (n >= max)
 			return false;
 	} while (!atomic_compare_exchange_weak(taken, &n, n + 1));
-	count(l, kind, 1);
+	ledger_count(l, kind, 1);
 	return true;
 }
 
@@ -226,7 +226,7 @@ unsigned ledger_add(struct ledger *l, enum ledger_kind kind)
 {
 	const unsigned before = atomic_fetch_add(&l->sum->taken[kind], 1);
 
-	count(l, kind, 1);
+	ledger_count(l, kind, 1);
 	return before + 1;
 }
 
@@ -235,7 +235,7 @@ void ledger_give(struct ledger *l, enum ledger_kind kind)
 	const unsigned before = atomic_fetch_sub(&l->sum->taken[kind], 1);
 
 	assert(before > 0);
-	count(l, kind, -1);
+	ledger_count(l, kind, -1);
 }
 
 /* --- on the way --- */
@@ -250,7 +250,7 @@ struct ledger_trip ledger_send(struct ledger *l, enum ledger_kind kind,
 	pthread_mutex_lock(&s->book->lock);
 	s->open++;
 	pthread_mutex_unlock(&s->book->lock);
-	count(l, kind, -1);
+	ledger_count(l, kind, -1);
 	return (struct ledger_trip){ s, kind, to };
 }
 
@@ -271,7 +271,7 @@ void ledger_receive(struct ledger *l, struct ledger_trip *t)
 	if (t->of == NULL)
 		return;
 	assert(l->sum == t->of);
-	count(l, t->kind, 1);
+	ledger_count(l, t->kind, 1);
 	end_trip(t);
 }
 
@@ -413,7 +413,8 @@ static bool may_have_idle(const struct ledger *l)
 }
 
 /* All others that are so. */
-static void call_all(struct ledger *l, bool (*is)(const struct ledger *l))
+static void ledger_call_all(struct ledger *l,
+    bool (*is)(const struct ledger *l))
 {
 	struct ledger_sum *const s = l->sum;
 
@@ -427,10 +428,10 @@ static void call_all(struct ledger *l, bool (*is)(const struct ledger *l))
 
 void ledger_call_servers(struct ledger *l)
 {
-	call_all(l, has_servers);
+	ledger_call_all(l, has_servers);
 }
 
 void ledger_call_idle(struct ledger *l)
 {
-	call_all(l, may_have_idle);
+	ledger_call_all(l, may_have_idle);
 }

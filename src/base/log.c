@@ -194,7 +194,7 @@ static void open_file(void)
 	    strerror(cause));
 }
 
-static void put(enum log_dest to, int tag, const struct text *t)
+static void log_put(enum log_dest to, int tag, const struct text *t)
 {
 	log_out_put(to, &(struct log_record){
 		.tag = tag,
@@ -211,7 +211,8 @@ static void to_syslog(const struct log_line *l)
 	text_init(&out, buf, sizeof buf);
 	text_add_bytes(&out, sink.ident, strlen(sink.ident) + 1);
 	text_add_bytes(&out, l->cooked, strlen(l->cooked) + 1);
-	put(LOG_TO_SYSLOG, sink.facility | log_line_priority(l->level), &out);
+	log_put(LOG_TO_SYSLOG, sink.facility | log_line_priority(l->level),
+	    &out);
 }
 
 /* sd-daemon(3): a line starts with its priority; time and pid are known. */
@@ -224,7 +225,7 @@ static void to_journal(const struct log_line *l)
 	text_init(&out, buf, sizeof buf);
 	if (sink.to_entries) {
 		text_add_bytes(&out, l->cooked, strlen(l->cooked) + 1);
-		put(LOG_TO_STDERR, log_line_priority(l->level), &out);
+		log_put(LOG_TO_STDERR, log_line_priority(l->level), &out);
 		return;
 	}
 	for (const char *at = l->cooked; *at != '\0'; at += n + (at[n] != 0)) {
@@ -232,7 +233,7 @@ static void to_journal(const struct log_line *l)
 		text_addf(&out, "<%d>%.*s\n", log_line_priority(l->level),
 		    (int)n, at);
 	}
-	put(LOG_TO_STDERR, LOG_PLAIN, &out);
+	log_put(LOG_TO_STDERR, LOG_PLAIN, &out);
 }
 
 static void to_lines(enum log_dest to, const struct log_line *l)
@@ -241,7 +242,7 @@ static void to_lines(enum log_dest to, const struct log_line *l)
 	const struct text line = { .at = buf, .size = sizeof buf,
 		.len = log_line_write(l, sink.json, buf, sizeof buf) };
 
-	put(to, LOG_PLAIN, &line);
+	log_put(to, LOG_PLAIN, &line);
 }
 
 /* Where lines stay. */
@@ -287,7 +288,7 @@ static void tell_early(void)
 	sink.early_count = 0;
 }
 
-static void deliver(const struct log_line *l)
+static void log_deliver(const struct log_line *l)
 {
 	if (sink.tap != NULL)
 		sink.tap(sink.tap_arg, l);
@@ -340,7 +341,7 @@ void log_vat(enum log_level level, const struct log_who *who, const char *fmt,
 	if (sink.test_sink != NULL)
 		sink.test_sink(level, cooked);
 	else
-		deliver(&(struct log_line){ .level = level,
+		log_deliver(&(struct log_line){ .level = level,
 			.when = log_line_now(),
 			.who = who != NULL ? &facts : NULL,
 			.raw = raw + prefix, .cooked = cooked });

@@ -169,7 +169,7 @@ static unsigned long count_lines(const char *p, size_t n)
 	return count;
 }
 
-static void await_room(int fd)
+static void log_out_await_room(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 
@@ -177,7 +177,7 @@ static void await_room(int fd)
 }
 
 /* Returns the bytes written; fewer than n when it failed. */
-static size_t write_all(struct output *o, const char *p, size_t n)
+static size_t log_out_write_all(struct output *o, const char *p, size_t n)
 {
 	size_t at = 0;
 
@@ -185,7 +185,7 @@ static size_t write_all(struct output *o, const char *p, size_t n)
 		const ssize_t done = write(o->fd, p + at, n - at);
 
 		if (done < 0 && errno == EAGAIN)
-			await_room(o->fd);
+			log_out_await_room(o->fd);
 		else if (done < 0 && errno != EINTR)
 			break;
 		else if (done > 0)
@@ -200,7 +200,7 @@ static size_t write_all(struct output *o, const char *p, size_t n)
 
 static void write_lines(struct output *o, const char *p, size_t n)
 {
-	const size_t done = write_all(o, p, n);
+	const size_t done = log_out_write_all(o, p, n);
 
 	o->lost += count_lines(p + done, n - done);
 }
@@ -240,7 +240,7 @@ static int tell_line(struct output *o, const char *text)
 		.cooked = text,
 	}, atomic_load(&out.json), buf + skip, sizeof buf - skip);
 
-	return write_all(o, buf, n) == n ? 0 : -1;
+	return log_out_write_all(o, buf, n) == n ? 0 : -1;
 }
 
 static int tell_entry(enum log_dest to, int like, const char *text)
@@ -261,7 +261,7 @@ static int tell_entry(enum log_dest to, int like, const char *text)
 }
 
 /* In the form of the record that follows. */
-static void tell_lost(enum log_dest to, int tag)
+static void log_out_tell_lost(enum log_dest to, int tag)
 {
 	struct output *const o = &out.outputs[to];
 	char text[256];
@@ -279,7 +279,7 @@ void log_out_write(enum log_dest to, const struct log_record *r)
 	struct output *const o = &out.outputs[to];
 
 	if (o->lost > 0)
-		tell_lost(to, r->tag);
+		log_out_tell_lost(to, r->tag);
 	if (r->tag == LOG_PLAIN)
 		write_lines(o, r->text, r->len);
 	else
@@ -293,7 +293,7 @@ void log_out_lose(enum log_dest to, int tag, unsigned long n)
 	if (o->lost == 0)
 		o->cause = 0;
 	o->lost += n;
-	tell_lost(to, tag);
+	log_out_tell_lost(to, tag);
 }
 
 void log_out_put(enum log_dest to, const struct log_record *r)

@@ -7,11 +7,10 @@
 
 #include "base/probe.h"
 #include "broker/broker_parts.h"
-#include "pool/clean.h"
-#include "pool/drain.h"
+#include "pool/hosts.h"
 #include "pool/latencies.h"
 #include "pool/limit.h"
-#include "pool/pool_failure.h"
+#include "pool/pool.h"
 #include "session/client.h"
 #include "session/server.h"
 #include "session/sessions.h"

@@ -1,4 +1,5 @@
-/* broker_host.c - a host is not, or no longer, what target_session_attrs asks for.
+/* broker_host.c - a host is not, or no longer, what target_session_attrs asks
+ * for.
  *
  * What one worker has learned of a host is a word to the others; so is that a
  * client wants a database there for itself.
@@ -13,7 +14,7 @@
 #include "base/net.h"
 #include "broker/broker.h"
 #include "io/loop.h"
-#include "pool/host_role.h"
+#include "pool/hosts.h"
 #include "session/server.h"
 #include "session/sessions.h"
 
@@ -39,7 +40,7 @@ static bool is_same_host(const struct host_word *w, const struct server *s)
 	    net_equal(&w->addr, &s->addr);
 }
 
-static void retire(struct pool *p, const struct host_word *w,
+static void broker_host_retire(struct pool *p, const struct host_word *w,
     const struct server *except)
 {
 	struct pool_server *ps, *next;
@@ -63,7 +64,7 @@ static void retire_all(const struct sessions *ss, const struct host_word *w,
 {
 	for (struct pool *p = ss->catalog->pools; p; p = p->hh.next) {
 		if (p->limits.attrs != ATTRS_ANY)
-			retire(p, w, except);
+			broker_host_retire(p, w, except);
 	}
 }
 
@@ -102,7 +103,8 @@ static void pass_over(const struct sessions *ss, const struct host_word *w)
 
 /* --- a database that is wanted --- */
 
-static bool is_there(const struct host_word *w, const struct server *s)
+static bool broker_host_is_there(const struct host_word *w,
+    const struct server *s)
 {
 	return is_same_host(w, s) || (w->list != NULL &&
 	    hosts_are(s->ps.pool, w->list, w->addr.port));
@@ -117,7 +119,7 @@ static void vacate_pool(struct pool *p, const struct host_word *w)
 
 	for (size_t i = 0; i < sizeof free_ones / sizeof *free_ones; i++) {
 		DL_FOREACH_SAFE(p->servers[free_ones[i]], ps, next) {
-			if (!is_there(w, server_of(ps)))
+			if (!broker_host_is_there(w, server_of(ps)))
 				continue;
 			pool_vacated(p, time_now());
 			if (ps->state == SERVER_TESTED)
@@ -147,7 +149,7 @@ static void discard(struct host_word *w)
 	mem_free(w);
 }
 
-static void forget(struct sessions *ss, struct host_word *w)
+static void broker_host_forget(struct sessions *ss, struct host_word *w)
 {
 	DL_DELETE(ss->words, w);
 	discard(w);
@@ -157,7 +159,7 @@ void broker_forget_words(struct sessions *ss)
 {
 	loop_cancel(&ss->word_task);
 	while (ss->words != NULL)
-		forget(ss, ss->words);
+		broker_host_forget(ss, ss->words);
 }
 
 static void heed(struct sessions *ss, struct host_word *w)
@@ -168,7 +170,7 @@ static void heed(struct sessions *ss, struct host_word *w)
 		pass_over(ss, w);
 	else
 		retire_all(ss, w, NULL);
-	forget(ss, w);
+	broker_host_forget(ss, w);
 }
 
 void broker_pass_words(struct sessions *ss)
@@ -199,7 +201,8 @@ static void pass_words(struct loop_task *t)
 	broker_pass_words(container_of(t, struct sessions, word_task));
 }
 
-static bool is_same(const struct host_word *a, const struct host_word *b)
+static bool broker_host_is_same(const struct host_word *a,
+    const struct host_word *b)
 {
 	if (a->database != NULL || b->database != NULL)
 		return a->database != NULL && b->database != NULL &&
@@ -214,12 +217,13 @@ static bool is_same(const struct host_word *a, const struct host_word *b)
 }
 
 /* Without memory they learn it from the next server, or by themselves. */
-static void note(struct sessions *ss, const struct host_word *word, unsigned to)
+static void broker_host_note(struct sessions *ss, const struct host_word *word,
+    unsigned to)
 {
 	struct host_word *w;
 
 	DL_FOREACH(ss->words, w) {
-		if (w->to == to && is_same(w, word))
+		if (w->to == to && broker_host_is_same(w, word))
 			return;
 	}
 	w = mem_dup(word, sizeof *word);
@@ -240,7 +244,7 @@ static void tell_others(struct sessions *ss, const struct host_word *w)
 {
 	for (unsigned to = 0; to <= ss->others; to++) {
 		if (to != ss->worker)
-			note(ss, w, to);
+			broker_host_note(ss, w, to);
 	}
 	if (ss->words == NULL)
 		return;
@@ -253,8 +257,8 @@ static void tell_others(struct sessions *ss, const struct host_word *w)
 
 void broker_retire_host(struct pool *p, const struct server *of)
 {
-	retire(p, &(struct host_word){ .host = of->host, .addr = of->addr },
-	    of);
+	broker_host_retire(p,
+	    &(struct host_word){ .host = of->host, .addr = of->addr }, of);
 }
 
 void broker_host_fits(const struct server *s)

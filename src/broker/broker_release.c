@@ -1,5 +1,10 @@
-/* broker_release.c - a server is free again: the next client, or where it goes.
+/* broker_release.c - a server is free again: the next client, another
+ * worker's, or where it goes.
  * SPDX-License-Identifier: ISC */
+#include <stddef.h>
+#include <utlist.h>
+
+#include "base/container.h"
 #include "base/ledger.h"
 #include "base/probe.h"
 #include "broker/broker.h"
@@ -7,6 +12,7 @@
 #include "broker/canceler.h"
 #include "notify/listener.h"
 #include "pool/limit.h"
+#include "pool/parts.h"
 #include "session/client.h"
 #include "session/server.h"
 #include "session/sessions.h"
@@ -120,7 +126,7 @@ static enum close_reason why_to_close(const struct server *s)
 }
 
 /* lent: a client has used s since it was settled last. */
-static void settle(struct server *s, bool lent)
+static void release_settle(struct server *s, bool lent)
 {
 	struct sessions *ss = s->ss;
 	struct pool *p = s->ps.pool;
@@ -172,7 +178,7 @@ static void settle(struct server *s, bool lent)
 
 void broker_settle(struct server *s)
 {
-	settle(s, s->ps.state == SERVER_ACTIVE ||
+	release_settle(s, s->ps.state == SERVER_ACTIVE ||
 	    s->ps.state == SERVER_BEING_CANCELED);
 }
 
@@ -207,7 +213,7 @@ void broker_free(struct server *s)
 	    s->ps.state == SERVER_BEING_CANCELED;
 
 	server_set_own_query(s, OWN_QUERY_NONE);
-	settle(s, lent);
+	release_settle(s, lent);
 }
 
 /* Why a server can't be kept when its client leaves now; CLOSE_NONE: it can. */
@@ -289,4 +295,116 @@ void broker_client_gone(struct client *c)
 	}
 	/* still linked, so that no Terminate ends a message cut in half */
 	server_close(s, why);
+}
+
+void broker_give_idle(struct pool *p)
+{
+	struct pool_server *ps;
+	unsigned to;
+
+	while (pool_pick_client(p) == NULL &&
+	    (ps = pool_pick_server(p)) != NULL &&
+	    limit_find_recipient(p, &to)) {
+		struct server *const s = server_of(ps);
+
+		if (!server_may_leave(s))
+			return;
+		/* see hands_over() */
+		if (s->prepared.forgotten > 0)
+			server_close(s, CLOSE_EVICTED);
+		else if (!server_depart(s, to))
+			return;
+	}
+}
+
+void broker_arrived(struct sessions *ss, struct pool *p)
+{
+	broker_touch(ss, p);
+	broker_touch_next(ss, p);
+}
+
+void broker_send_off(struct sessions *ss, struct pool *p)
+{
+	struct pool_server *ps, *next;
+
+	/* what is in the mail counts where all see it, as with parts */
+	if (ss->forced && ss->catalog->part.book != NULL)
+		(void)parts_enter(p, ss->catalog);
+	DL_FOREACH_SAFE(p->servers[SERVER_IDLE], ps, next) {
+		if (ps->trip != TRIP_AHEAD)
+			continue;
+		ps->trip = TRIP_NONE;
+		if (server_may_leave(server_of(ps)))
+			(void)server_depart(server_of(ps), ps->to);
+	}
+}
+
+/* A slot for a client of another worker: as a server of its pool, if it can be. */
+static bool release_make_room(struct limit_share *s, struct pool_server *ps)
+{
+	struct server *const victim = server_of(ps);
+	unsigned to;
+
+	if (limit_goes_to_part(s, ps, &to) && server_may_leave(victim) &&
+	    server_depart(victim, to))
+		return false;
+	server_close(victim, CLOSE_EVICTED);
+	return true;
+}
+
+/* Clients of other workers wait longer for what is free here. */
+static void yield(struct sessions *ss, struct limit_share *s)
+{
+	struct pool_server *ps;
+
+	if (s->kind == LIMIT_POOL)
+		broker_give_idle(container_of(s, struct pool, share));
+	while ((ps = limit_yield(s, ss->catalog, time_now())) != NULL &&
+	    release_make_room(s, ps))
+		continue;
+	limit_pass_on(s);
+}
+
+void broker_called(struct sessions *ss, struct limit_share *s)
+{
+	struct pool *const p = limit_tell(s, ss->catalog, time_now());
+
+	if (p != NULL)
+		broker_touch(ss, p);
+	yield(ss, s);
+}
+
+bool broker_is_rival_first(struct sessions *ss, const struct pool *p)
+{
+	if (!limit_is_rival_first(p))
+		return false;
+	for (int kind = 0; kind < LIMIT_SHARES; kind++) {
+		struct limit_share *const s = limit_share_of(p,
+		    (enum limit_kind)kind);
+
+		if (s->ledger != NULL)
+			yield(ss, s);
+	}
+	return true;
+}
+
+void broker_ask_others(struct sessions *ss, struct pool *p)
+{
+	if (limit_ask(p, ss->catalog, time_now()))
+		broker_touch(ss, p);
+}
+
+void broker_join_limits(struct sessions *ss, struct pool *p)
+{
+	limit_join(p);
+	for (int kind = 0; kind < LIMIT_SHARES; kind++) {
+		struct limit_share *const s = limit_share_of(p,
+		    (enum limit_kind)kind);
+
+		if (s->ledger == NULL || !limit_is_limited(p, s->kind))
+			continue;
+		if (ledger_wants(s->ledger) != 0)
+			(void)limit_tell(s, ss->catalog, time_now());
+		yield(ss, s);
+	}
 }

@@ -12,10 +12,9 @@
 #include "io/dns.h"
 #include "login/peer.h"
 #include "notify/listener.h"
-#include "pool/clean.h"
-#include "pool/drain.h"
+#include "pool/hosts.h"
 #include "pool/limit.h"
-#include "pool/pool_failure.h"
+#include "pool/pool.h"
 #include "relay/replication.h"
 #include "session/client.h"
 #include "session/server.h"
@@ -62,7 +61,7 @@ static bool has_turn(struct sessions *ss, struct pool *p)
 	return heir == NULL && !broker_is_rival_first(ss, p);
 }
 
-static void launch(struct sessions *ss, struct pool *p)
+static void broker_turn_launch(struct sessions *ss, struct pool *p)
 {
 	bool reserve, done = false;
 
@@ -161,7 +160,7 @@ static void look_at_paused(struct sessions *ss, struct pool *p)
 		server_launch(ss, p);
 }
 
-static void look_at(struct sessions *ss, struct pool *p)
+static void broker_turn_look_at(struct sessions *ss, struct pool *p)
 {
 	if (p->key.db->console)
 		return;
@@ -201,10 +200,10 @@ static void look_at(struct sessions *ss, struct pool *p)
 		open_clean(ss, p);
 	if (p->clients[CLIENT_DEDICATED_WAITING] != NULL)
 		launch_dedicated(ss, p);
-	launch(ss, p);
+	broker_turn_launch(ss, p);
 }
 
-static void wake(struct loop_task *t)
+static void broker_turn_wake(struct loop_task *t)
 {
 	(void)t;
 }
@@ -217,13 +216,13 @@ void broker_turn(struct sessions *ss)
 
 	for (unsigned n = 0; (p = catalog_take_touched(ss->catalog)) != NULL;
 	    n++) {
-		look_at(ss, p);
+		broker_turn_look_at(ss, p);
 		if (n % AT_ONCE != AT_ONCE - 1)
 			continue;
 		if (end == 0) {
 			end = time_precise() + SLICE;
 		} else if (time_precise() >= end) {
-			ss->broker_task.run = wake;
+			ss->broker_task.run = broker_turn_wake;
 			loop_again(ss->loop, &ss->broker_task);
 			return;
 		}
@@ -323,7 +322,7 @@ static bool is_at(const struct server *s, const struct net_addr *addr)
 	return net_equal(&at, addr);
 }
 
-static void retire(struct pool *p, const struct net_addr *addr)
+static void broker_turn_retire(struct pool *p, const struct net_addr *addr)
 {
 	static const enum close_reason why[SERVER_STATES] = {
 		[SERVER_LOGIN] = CLOSE_CONNECT_STRING_CHANGED,
@@ -352,7 +351,7 @@ void broker_address_lost(struct sessions *ss, const char *host,
 
 		if (own == NULL || strcmp(own, host) != 0)
 			continue;
-		retire(p, addr);
+		broker_turn_retire(p, addr);
 		/* who listens there is to be replaced */
 		broker_touch(ss, p);
 	}

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: ISC */
 #include "broker/cancel.h"
 
-#include "base/errcodes.h"
+#include "base/err.h"
 #include "broker/canceler.h"
 #include "login/peer.h"
-#include "proto/cancel_key.h"
+#include "proto/startup.h"
 #include "session/client.h"
 #include "session/server.h"
 #include "session/sessions.h"
@@ -43,7 +43,7 @@ static struct server *find_target(const struct client *owner,
 	return s->key_len == 0 ? NULL : s;
 }
 
-static bool is_of_peer(const struct sessions *ss, const uint8_t *key,
+static bool cancel_is_of_peer(const struct sessions *ss, const uint8_t *key,
     size_t len)
 {
 	const int own = sessions_settings(ss)->peer_id;
@@ -59,7 +59,7 @@ void cancel_request(struct client *c, const uint8_t *key, size_t len)
 	struct client *const owner = client_find(c->ss, key, len);
 	enum close_reason why;
 
-	if (owner == NULL && is_of_peer(c->ss, key, len)) {
+	if (owner == NULL && cancel_is_of_peer(c->ss, key, len)) {
 		peer_forward(c, key, len);
 		return;
 	}

@@ -17,7 +17,7 @@
 #include "base/crypto.h"
 #include "base/mem.h"
 #include "io/loop.h"
-#include "pool/catalog_count.h"
+#include "pool/catalog.h"
 #include "proto/msg.h"
 #include "session/client.h"
 #include "session/server.h"
@@ -74,7 +74,7 @@ static void close_bound(struct pool_client *pc, const struct server *s,
 /* --- requests --- */
 
 /* c wants its request served no more. */
-static void on_leave(struct client *c)
+static void canceler_on_leave(struct client *c)
 {
 	struct cancel_request *const r = c->request;
 	struct server *const target = r->target;
@@ -92,12 +92,12 @@ static void on_leave(struct client *c)
 	mem_free(r);
 }
 
-static void ignore(struct client *c)
+static void canceler_ignore(struct client *c)
 {
 	(void)c;
 }
 
-static struct timeout_list *time_out(struct sessions *ss)
+static struct timeout_list *canceler_time_out(struct sessions *ss)
 {
 	return &ss->cancel_list;
 }
@@ -106,9 +106,9 @@ static struct timeout_list *time_out(struct sessions *ss)
 static const struct client_role role = {
 	.name = "cancel",
 	.mute = true,
-	.time_out = time_out,
-	.input = ignore,
-	.leave = on_leave,
+	.time_out = canceler_time_out,
+	.input = canceler_ignore,
+	.leave = canceler_on_leave,
 };
 
 int canceler_enqueue(struct client *c, struct pool *p,
@@ -139,7 +139,7 @@ static bool is_due(const struct server *target)
 }
 
 /* The first request of p whose target wants a canceler now. */
-static struct client *next_request(const struct pool *p)
+static struct client *canceler_next_request(const struct pool *p)
 {
 	struct pool_client *pc = p->clients[CLIENT_CANCEL_WAITING];
 
@@ -149,7 +149,7 @@ static struct client *next_request(const struct pool *p)
 }
 
 /* (spec/pooling.md section 18, "Limits") */
-static bool has_room(const struct pool *p)
+static bool canceler_has_room(const struct pool *p)
 {
 	return p->limits.size <= 0 ||
 	    pool_total(p) < 2 * (unsigned)p->limits.size;
@@ -159,7 +159,7 @@ void canceler_launch(struct pool *p)
 {
 	struct client *c;
 
-	while (has_room(p) && (c = next_request(p)) != NULL) {
+	while (canceler_has_room(p) && (c = canceler_next_request(p)) != NULL) {
 		struct server *const target = c->request->target;
 
 		target->canceler = server_launch_canceler(target);
@@ -173,7 +173,7 @@ int canceler_want(struct server *target)
 {
 	struct server *const canceler = target->canceler;
 
-	if (canceler == NULL && has_room(target->ps.pool)) {
+	if (canceler == NULL && canceler_has_room(target->ps.pool)) {
 		target->cancel_wanted = true;
 		target->canceler = server_launch_canceler(target);
 		target->cancel_wanted = target->canceler != NULL;
@@ -304,7 +304,7 @@ void canceler_target_gone(struct server *target)
 }
 
 /* Nothing was sent; the clients of its requests have waited in vain. */
-static void give_up(struct server *s, struct server *target)
+static void canceler_give_up(struct server *s, struct server *target)
 {
 	struct pool_client *waiting =
 	    s->ps.pool->clients[CLIENT_CANCEL_WAITING];
@@ -322,7 +322,7 @@ struct server *canceler_gone(struct server *s)
 	if (target != NULL)
 		target->canceler = NULL;
 	if (!s->sent) {
-		give_up(s, target);
+		canceler_give_up(s, target);
 		return NULL;
 	}
 	close_bound(s->ps.pool->clients[CLIENT_CANCEL_SENT], s,

@@ -15,7 +15,7 @@
 #define PATIENCE (6 * USEC)	/* PostgreSQL's own is 5 s */
 
 /* The text of the Query or Parse at m; NULL: it is not here. */
-static const char *text_of(const uint8_t *m, size_t *have)
+static const char *vacate_text_of(const uint8_t *m, size_t *have)
 {
 	const uint8_t *at = m + MSG_HEADER;
 	const uint8_t *const end = m + *have;
@@ -36,7 +36,7 @@ void vacate_look(struct client *c, const uint8_t *m, size_t have)
 {
 	const size_t size = have < MSG_HEADER ? 0 : msg_size(m, UINT32_MAX);
 	size_t n = have < size ? have : size;
-	const char *const sql = text_of(m, &n);
+	const char *const sql = vacate_text_of(m, &n);
 	char name[SQL_NAME_MAX];
 
 	/* of what was parsed a round trip ago a Bind comes next */

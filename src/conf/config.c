@@ -5,14 +5,14 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/cpu_list.h"
 #include "base/crypto.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/net_list.h"
+#include "base/net.h"
+#include "base/num.h"
 #include "base/osuser.h"
-#include "conf/clash.h"
 #include "conf/config_parts.h"
+#include "conf/config_state.h"
 #include "conf/file.h"
 #include "conf/hba.h"
 #include "conf/hba_source.h"

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include "base/input.h"
-#include "base/input_watch.h"
 #include "conf/config.h"
 #include "conf/config_parts.h"
 #include "conf/userlist.h"

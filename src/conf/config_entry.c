@@ -7,12 +7,11 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "base/secmem.h"
 #include "conf/command_line.h"
 #include "conf/config.h"
 #include "conf/config_parts.h"
 #include "conf/connstr.h"
-#include "conf/session_attrs.h"
+#include "conf/require.h"
 #include "conf/startup_params.h"
 #include "conf/words.h"
 

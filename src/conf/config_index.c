@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/errcodes.h"
 #include "base/hash.h"
-#include "base/secmem.h"
+#include "base/mem.h"
 #include "conf/config.h"
 #include "conf/config_parts.h"
 #include "conf/ini.h"

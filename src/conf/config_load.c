@@ -11,9 +11,7 @@
 
 #include "base/err.h"
 #include "base/input.h"
-#include "base/input_watch.h"
 #include "base/mem.h"
-#include "base/secmem.h"
 #include "base/text.h"
 #include "conf/config_parts.h"
 #include "conf/env_settings.h"
@@ -65,10 +63,11 @@ static void warn(const struct loader *l, const char *text)
 }
 
 /* The load fails; why (may be empty) goes to e together with the text. */
-static void fail(struct loader *l, const char *why, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+static void config_load_fail(struct loader *l, const char *why, const char *fmt,
+    ...) __attribute__((format(printf, 3, 4)));
 
-static void fail(struct loader *l, const char *why, const char *fmt, ...)
+static void config_load_fail(struct loader *l, const char *why, const char *fmt,
+    ...)
 {
 	char line[LINE_MAX_BYTES];
 	va_list ap;
@@ -178,8 +177,8 @@ static const struct section sections[] = {
 static enum ini_step refuse_persisted(struct loader *l,
     const struct ini_place *at)
 {
-	fail(l, "", "only settings may stand in %s (line %u)", at->file,
-	    at->line);
+	config_load_fail(l, "", "only settings may stand in %s (line %u)",
+	    at->file, at->line);
 	return INI_BAD;
 }
 
@@ -208,8 +207,10 @@ static void take_variable(void *arg, const struct env_setting *s)
 		err_nomem(&why);
 	if (why.text[0] != '\0' && (!l->main_read || l->forcing ||
 	    err_is_nomem(&why)))
-		fail(l, why.text, "invalid value for parameter %s in the "
-		    "environment (%s)", s->key, s->variable);
+		config_load_fail(l, why.text,
+		    "invalid value for parameter %s in the "
+		    "environment (%s)",
+		    s->key, s->variable);
 }
 
 static void on_unknown_variable(void *arg, const char *variable,
@@ -231,7 +232,8 @@ static void check_database_keys(struct loader *l)
 	    config_db_parse("any", keys, &why);
 
 	if (keys != NULL && db == NULL)
-		fail(l, why.text, "invalid PGSLUICE_DATABASE_KEYS in the "
+		config_load_fail(l, why.text,
+		    "invalid PGSLUICE_DATABASE_KEYS in the "
 		    "environment");
 	config_db_free(db);
 }
@@ -281,8 +283,10 @@ static enum ini_step on_section(void *arg, const char *name,
 	if (l->in_unknown) {
 		const char *const near = nearest_section(name);
 
-		fail(l, "fill_defaults fail", "invalid section \"%s\" in "
-		    "configuration (%s:%u)%s%s%s", name, at->file, at->line,
+		config_load_fail(l, "fill_defaults fail",
+		    "invalid section \"%s\" in "
+		    "configuration (%s:%u)%s%s%s",
+		    name, at->file, at->line,
 		    near != NULL ? ", did you mean \"" : "",
 		    near != NULL ? near : "", near != NULL ? "\"?" : "");
 		return INI_BAD;
@@ -293,7 +297,7 @@ static enum ini_step on_section(void *arg, const char *name,
 	memset(l->seen, 0, sizeof(l->seen));
 	if (reset_settings(l) == 0)
 		return INI_GO;
-	fail(l, "", "out of memory");
+	config_load_fail(l, "", "out of memory");
 	return INI_STOP;
 }
 
@@ -308,7 +312,7 @@ static void fail_entry(struct loader *l, const struct entry *entry,
 	const size_t shown = words_public_len(key) < strlen(key) ?
 	    0 : words_public_len(value);
 
-	fail(l, why->text,
+	config_load_fail(l, why->text,
 	    "invalid value \"%.*s%s\" for parameter %s in configuration "
 	    "(%s:%u)", (int)shown, value, value[shown] != '\0' ? "..." : "",
 	    key, at->file, at->line);
@@ -338,7 +342,7 @@ static bool may_persist(const struct loader *l, const char *key,
 }
 
 /* One entry of the section; 0, or -1 with e. */
-static int take_entry(struct loader *l, const struct entry *entry,
+static int config_load_take_entry(struct loader *l, const struct entry *entry,
     const struct ini_place *at, struct err *e)
 {
 	char text[LINE_MAX_BYTES];
@@ -352,8 +356,8 @@ static int take_entry(struct loader *l, const struct entry *entry,
 	    err_nomem(e) : 0;
 }
 
-static enum ini_step on_entry(void *arg, const char *key, const char *value,
-    const struct ini_place *at)
+static enum ini_step config_load_on_entry(void *arg, const char *key,
+    const char *value, const struct ini_place *at)
 {
 	struct loader *const l = arg;
 	const struct entry entry = { key, value };
@@ -367,7 +371,7 @@ static enum ini_step on_entry(void *arg, const char *key, const char *value,
 	if (l->section == NULL)
 		err_set(&why, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "load_init_file: value without section: %s", key);
-	else if (take_entry(l, &entry, at, &why) == 0)
+	else if (config_load_take_entry(l, &entry, at, &why) == 0)
 		return INI_GO;
 	fail_entry(l, &entry, &why, at);
 	return err_is_nomem(&why) ? INI_STOP : INI_BAD;
@@ -387,9 +391,9 @@ static enum ini_step on_include(void *arg, const char *path,
 	return load_file(arg, path, at->depth + 1);
 }
 
-static void on_problem(void *arg, const char *text)
+static void config_load_on_problem(void *arg, const char *text)
 {
-	fail(arg, "", "%s", text);
+	config_load_fail(arg, "", "%s", text);
 }
 
 static enum ini_step load_file(struct loader *l, const char *path,
@@ -397,14 +401,14 @@ static enum ini_step load_file(struct loader *l, const char *path,
 {
 	static const struct ini_ops ops = {
 		.section = on_section,
-		.entry = on_entry,
+		.entry = config_load_on_entry,
 		.include = on_include,
-		.problem = on_problem,
+		.problem = config_load_on_problem,
 	};
 	struct file_text f = { 0 };
 
 	if (file_read(path, &f) != 0) {
-		fail(l, "", "could not load file \"%s\": %s", path,
+		config_load_fail(l, "", "could not load file \"%s\": %s", path,
 		    input_why(errno));
 		return INI_BAD;
 	}
@@ -417,7 +421,7 @@ static enum ini_step load_file(struct loader *l, const char *path,
 	struct err why;
 
 	if (depth > 0 && config_note_include(l->c, l->prev, &src, &why) < 0)
-		fail(l, "", "%s", why.text);
+		config_load_fail(l, "", "%s", why.text);
 	else
 		step = ini_parse(&src, &ops, l);
 	file_text_fini(&f);
@@ -433,7 +437,7 @@ static void load_persisted(struct loader *l, const char *ini)
 	if (persist_path(ini, path, sizeof path) == NULL)
 		return;
 	if (input_begin(path) < 0) {
-		fail(l, "", "could not load file \"%s\": %s", path,
+		config_load_fail(l, "", "could not load file \"%s\": %s", path,
 		    input_why(errno));
 		return;
 	}
@@ -442,7 +446,7 @@ static void load_persisted(struct loader *l, const char *ini)
 
 	input_watch_end();
 	if (rc < 0)
-		fail(l, "", "%s", why.text);
+		config_load_fail(l, "", "%s", why.text);
 	if (!is_there || rc < 0)
 		return;
 	l->section = &sections[0];
@@ -458,7 +462,7 @@ static void load_tried(struct loader *l, const struct config_order *o)
 	struct err why;
 
 	if (o->key != NULL && entry_main(l->c, o->key, o->value, &why) != 0)
-		fail(l, "", "%s", why.text);
+		config_load_fail(l, "", "%s", why.text);
 }
 
 static bool has_no_default(const struct option_row *o)
@@ -499,7 +503,8 @@ static int keep_until_restart(const struct loader *l)
 }
 
 /* Everything as it is before the first line of the file. */
-static struct config *begin(const char *path, const struct config *prev)
+static struct config *config_load_begin(const char *path,
+    const struct config *prev)
 {
 	struct config *c = config_seed(0);
 
@@ -509,14 +514,14 @@ static struct config *begin(const char *path, const struct config *prev)
 	c->path = mem_strdup(path);
 	if (c->path == NULL ||
 	    (prev != NULL && config_take(c, prev, has_no_default) != 0))
-		goto fail;
+		goto config_load_fail;
 	if (c->set.conffile == NULL) {
 		c->set.conffile = secmem_strdup(path);
 		if (c->set.conffile == NULL)
-			goto fail;
+			goto config_load_fail;
 	}
 	return c;
-fail:
+config_load_fail:
 	config_unref(&c);
 	return NULL;
 }
@@ -532,7 +537,7 @@ static void on_auth_line(void *arg, enum log_level level, const char *text)
 	if (level > LEVEL_ERROR)
 		warn(l, text);
 	else if (is_reload(l) || !l->auth_closed)
-		fail(l, "", "%s", text);
+		config_load_fail(l, "", "%s", text);
 	else
 		say(l, text);
 }
@@ -543,8 +548,10 @@ static void check_blank(struct loader *l, const struct userlist *old)
 	const struct userlist *const now = l->c->userlist;
 
 	if (old != NULL && userlist_count(old) > 0 && userlist_is_blank(now))
-		fail(l, "", "auth_file %s is empty and was not: a comment in "
-		    "it says that this is meant", l->c->set.auth_file);
+		config_load_fail(l, "",
+		    "auth_file %s is empty and was not: a comment in "
+		    "it says that this is meant",
+		    l->c->set.auth_file);
 }
 
 /* Unchanged, the list stays, and with it what was derived from its secrets. */
@@ -558,7 +565,7 @@ static void load_userlist(struct loader *l)
 	    path[0] == '\0')
 		return;
 	if (input_begin(path) < 0) {
-		fail(l, "", "could not open auth_file %s: %s", path,
+		config_load_fail(l, "", "could not open auth_file %s: %s", path,
 		    input_why(errno));
 		return;
 	}
@@ -567,7 +574,7 @@ static void load_userlist(struct loader *l)
 	if (old == NULL || !userlist_is_current(old, path))
 		l->c->userlist = userlist_load(path, on_auth_line, l);
 	if (l->c->userlist == NULL && errno == ENOMEM)
-		fail(l, "", "out of memory");
+		config_load_fail(l, "", "out of memory");
 	input_watch_end();
 	if (l->c->userlist != NULL)
 		check_blank(l, old);
@@ -575,14 +582,15 @@ static void load_userlist(struct loader *l)
 		l->c->userlist = userlist_ref(old);
 }
 
-static void on_hba_line(void *arg, enum log_level level, const char *text)
+static void config_load_on_hba_line(void *arg, enum log_level level,
+    const char *text)
 {
 	struct loader *const l = arg;
 
 	if (level > LEVEL_ERROR)
 		warn(l, text);
 	else
-		fail(l, "", "%s", text);
+		config_load_fail(l, "", "%s", text);
 }
 
 /* Without all of its rules neither a reload nor a start goes on. */
@@ -591,9 +599,9 @@ static void load_hba(struct loader *l)
 	const unsigned before = l->problems;
 	struct err why;
 
-	if (config_load_hba(l->c, on_hba_line, l, &why) != 0 &&
+	if (config_load_hba(l->c, config_load_on_hba_line, l, &why) != 0 &&
 	    l->problems == before)
-		fail(l, "", "%s", why.text);
+		config_load_fail(l, "", "%s", why.text);
 }
 
 /* The "*" text is used when clients ask; a mistake is told now already. */
@@ -628,21 +636,23 @@ static void on_exposed(void *arg, enum config_exposure how, const char *line)
 	struct loader *const l = arg;
 
 	if (l->c->set.strict_permissions)
-		fail(l, "", "%s: strict_permissions forbids it", line);
+		config_load_fail(l, "", "%s: strict_permissions forbids it",
+		    line);
 	else if (l->only_check && how == CONFIG_READABLE && l->report != NULL)
 		l->report(l->arg, LEVEL_INFO, line);
 	else
 		warn(l, line);
 }
 
-static int finish(struct loader *l)
+static int config_load_finish(struct loader *l)
 {
 	struct config *const c = l->c;
 	struct config_index *const ix = c->index;
 	struct err why;
 
 	if (l->main_read && !l->main_seen)
-		fail(l, "", "load_init_file: main section missing from "
+		config_load_fail(l, "",
+		    "load_init_file: main section missing from "
 		    "config file");
 	c->auto_db = ix->auto_db;
 	check_auto_db(l);
@@ -651,14 +661,14 @@ static int finish(struct loader *l)
 	config_find_exposed(c, on_exposed, l);
 	if (config_complete(c, &why) < 0 ||
 	    token_load(c->set.http_auth_token_file, &c->http_token, &why) < 0)
-		fail(l, "", "%s", why.text);
+		config_load_fail(l, "", "%s", why.text);
 	/* mock_load() is slow: not for files that are refused anyway */
 	if (l->problems == 0 && mock_load(c, l->prev, &why) < 0)
-		fail(l, "", "%s", why.text);
+		config_load_fail(l, "", "%s", why.text);
 	if (l->problems > 0)
 		return -1;
 	if (is_reload(l) && keep_until_restart(l) != 0)
-		fail(l, "", "out of memory");
+		config_load_fail(l, "", "out of memory");
 	c->dbs = config_index_link_dbs(ix);
 	c->users = config_index_link_users(ix);
 	c->peers = config_index_link_peers(ix);
@@ -669,7 +679,7 @@ static int finish(struct loader *l)
 struct config *config_load_with(const struct config_order *o, struct err *e)
 {
 	struct loader l = {
-		.c = begin(o->path, o->prev),
+		.c = config_load_begin(o->path, o->prev),
 		.prev = o->prev,
 		.only_check = o->only_check,
 		.report = o->report,
@@ -678,7 +688,7 @@ struct config *config_load_with(const struct config_order *o, struct err *e)
 	};
 
 	if (l.c == NULL) {
-		fail(&l, "", "out of memory");
+		config_load_fail(&l, "", "out of memory");
 		return NULL;
 	}
 	load_environment(&l);
@@ -686,7 +696,7 @@ struct config *config_load_with(const struct config_order *o, struct err *e)
 	load_persisted(&l, o->path);
 	load_tried(&l, o);
 	load_forced(&l);
-	if (finish(&l) != 0)
+	if (config_load_finish(&l) != 0)
 		config_unref(&l.c);
 	return l.c;
 }

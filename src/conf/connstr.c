@@ -9,7 +9,7 @@
 #include "base/err.h"
 
 /* Only the space is a blank here: spec/config-files.md section 2. */
-static char *skip_blanks(char *s)
+static char *connstr_skip_blanks(char *s)
 {
 	return s + strspn(s, " ");
 }
@@ -19,7 +19,7 @@ void connstr_init(struct connstr *c, char *text)
 	c->at = text;
 }
 
-static enum connstr_step bad(struct connstr *c, struct err *e,
+static enum connstr_step connstr_bad(struct connstr *c, struct err *e,
     const char *why)
 {
 	c->at += strlen(c->at);
@@ -32,7 +32,7 @@ static enum connstr_step bad(struct connstr *c, struct err *e,
  * Cut the quoted text at s, whose quote is already skipped. Returns what
  * follows the closing quote, or NULL when there is none.
  */
-static char *cut_quoted(char *s)
+static char *connstr_cut_quoted(char *s)
 {
 	char *to = s;
 
@@ -60,7 +60,7 @@ static char *cut_plain(char *s)
 enum connstr_step connstr_next(struct connstr *c, struct connstr_pair *out,
     struct err *e)
 {
-	char *const key = skip_blanks(c->at);
+	char *const key = connstr_skip_blanks(c->at);
 
 	if (*key == '\0') {
 		c->at = key;
@@ -68,23 +68,24 @@ enum connstr_step connstr_next(struct connstr *c, struct connstr_pair *out,
 	}
 
 	char *const key_end = key + strcspn(key, " =");
-	char *s = skip_blanks(key_end);
+	char *s = connstr_skip_blanks(key_end);
 	if (*s != '=')
-		return bad(c, e, strstr(key, "://") == NULL ?
+		return connstr_bad(c, e, strstr(key, "://") == NULL ?
 		    "\"=\" expected after a key" :
 		    "no URL, but host=... port=... dbname=...");
 	if (key_end == key)
-		return bad(c, e, "key expected before \"=\"");
-	s = skip_blanks(s + 1);
+		return connstr_bad(c, e, "key expected before \"=\"");
+	s = connstr_skip_blanks(s + 1);
 	*key_end = '\0';
 
 	const bool quoted = *s == '\'';
 	char *const value = quoted ? s + 1 : s;
-	char *const rest = quoted ? cut_quoted(value) : cut_plain(value);
+	char *const rest =
+	    quoted ? connstr_cut_quoted(value) : cut_plain(value);
 	if (rest == NULL)
-		return bad(c, e, "closing quote missing");
+		return connstr_bad(c, e, "closing quote missing");
 	if (*value == '\0')
-		return bad(c, e, "empty value");
+		return connstr_bad(c, e, "empty value");
 	c->at = rest;
 	out->key = key;
 	out->value = value;

@@ -1,4 +1,4 @@
-/* file.c - a whole file in memory, for the parsers of this rank.
+/* file.c - a whole file in memory, and a secret of a file, kept as its digest.
  * SPDX-License-Identifier: ISC */
 #include "conf/file.h"
 
@@ -12,9 +12,10 @@
 #include <unistd.h>
 
 #include "base/crypto.h"
+#include "base/err.h"
 #include "base/input.h"
-#include "base/input_watch.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 /* As mem_resize, but leaves no copy of a secret behind. */
 static int grow(struct file_text *f, size_t size)
@@ -34,7 +35,7 @@ static int grow(struct file_text *f, size_t size)
 	return 0;
 }
 
-static int read_all(int fd, struct file_text *f)
+static int file_read_all(int fd, struct file_text *f)
 {
 	/* One more than the size, so that the last read finds the end. */
 	size_t room = (size_t)f->st.st_size + 1;
@@ -75,7 +76,7 @@ int file_read(const char *path, struct file_text *f)
 	int rc = -1;
 
 	if (fd >= 0 && fstat(fd, &f->st) == 0)
-		rc = read_all(fd, f);
+		rc = file_read_all(fd, f);
 
 	const int saved = errno;
 	if (fd >= 0)
@@ -186,4 +187,41 @@ int file_list(const char *dir, struct file_names *n)
 		qsort(n->at, n->count, sizeof(*n->at), by_bytes);
 	errno = saved;
 	return rc;
+}
+
+int token_load(const char *path, struct token *t, struct err *e)
+{
+	struct file_text f = { 0 };
+	int rc = 0;
+
+	*t = (struct token){ .given = false };
+	if (path[0] == '\0')
+		return 0;
+	if (file_read(path, &f) != 0)
+		return err_set(e, ERRCODE_UNDEFINED_FILE, "could not open "
+		    "http_auth_token_file %s: %s", path, input_why(errno));
+	const char *const begin = f.at + strspn(f.at, " \t");
+	const size_t len = strcspn(begin, " \t\r\n");
+	const unsigned nul = text_nul_line(f.at, f.len);
+
+	if (nul > 0)
+		rc = err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "NUL byte in http_auth_token_file %s, line %u", path, nul);
+	else if (len == 0)
+		rc = err_set(e, ERRCODE_CONFIG_FILE_ERROR,
+		    "http_auth_token_file %s has no token in its first line",
+		    path);
+	else if (crypto_sha256(begin, len, t->digest) != 0)
+		rc = err_nomem(e);
+	t->given = rc == 0;
+	file_text_fini(&f);
+	return rc;
+}
+
+bool token_is(const struct token *t, const char *given)
+{
+	uint8_t digest[SHA256_BYTES];
+
+	return crypto_sha256(given, strlen(given), digest) == 0 &&
+	    crypto_equal(digest, t->digest, sizeof digest);
 }

@@ -11,10 +11,7 @@
 #include "base/err.h"
 #include "base/input.h"
 #include "base/mem.h"
-#include "base/secmem.h"
 #include "conf/file.h"
-#include "conf/hba_address.h"
-#include "conf/hba_line.h"
 #include "conf/hba_list.h"
 #include "conf/hba_source.h"
 #include "conf/ident.h"
@@ -68,7 +65,7 @@ void hba_unref(struct hba **hp)
 
 /* --- one line; functions return 0, or -1 with e --- */
 
-static int bad(struct err *e, const char *what, const struct hba_word *w)
+static int hba_bad(struct err *e, const char *what, const struct hba_word *w)
 {
 	return err_set(e, ERRCODE_CONFIG_FILE_ERROR, "%s \"%.*s\"", what,
 	    (int)(w->len < 200 ? w->len : 200), w->at);
@@ -89,7 +86,7 @@ static int take_type(const struct hba_word *w, struct rule *r, struct err *e)
 			return 0;
 		}
 	}
-	return bad(e, "unknown type", w);
+	return hba_bad(e, "unknown type", w);
 }
 
 struct method {
@@ -128,7 +125,7 @@ static int set_method(const struct method *m, const struct hba_word *w,
 		r->said.method = AUTH_REJECT;
 		return 0;
 	}
-	bad(e, "unsupported method", w);
+	hba_bad(e, "unsupported method", w);
 	memcpy(e->code, HBA_UNKNOWN, sizeof(HBA_UNKNOWN));
 	return -1;
 }
@@ -150,7 +147,7 @@ static int take_method(struct hba_line *l, struct rule *r, struct err *e)
 		if (hba_word_equals(&w, methods[i].word))
 			return set_method(&methods[i], &w, r, e);
 	}
-	return bad(e, w.comma ? "the method" : "unknown method", &w);
+	return hba_bad(e, w.comma ? "the method" : "unknown method", &w);
 }
 
 /* The value of an unknown option may be a secret, for another method. */
@@ -162,7 +159,7 @@ static int bad_option(const struct hba_word *w, struct err *e)
 
 	if (eq != NULL)
 		name.len = (size_t)(eq - w->at);
-	bad(e, "unknown option", &name);
+	hba_bad(e, "unknown option", &name);
 	for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++) {
 		const size_t len = strlen(foreign[i]);
 
@@ -180,14 +177,14 @@ static int take_map(const struct hba_word *w, struct rule *r, struct err *e)
 	if (w->len < key_len || memcmp(w->at, key, key_len) != 0)
 		return bad_option(w, e);
 	if (r->said.method != AUTH_CERT && r->said.method != AUTH_PEER)
-		return bad(e, "neither peer nor cert, but", w);
+		return hba_bad(e, "neither peer nor cert, but", w);
 
 	char *const name = mem_strndup(w->at + key_len, w->len - key_len);
 	if (name == NULL)
 		return err_nomem(e);
 	r->said.map = r->maps == NULL ? NULL : ident_find(r->maps, name);
 	mem_free(name);
-	return r->said.map != NULL ? 0 : bad(e, "unknown ident map", w);
+	return r->said.map != NULL ? 0 : hba_bad(e, "unknown ident map", w);
 }
 
 /* An option that PostgreSQL takes of a method that we don't know. */
@@ -232,7 +229,7 @@ static int take_options(struct hba_line *l, struct rule *r, struct err *e)
 	    "an open quote");
 }
 
-static int take_fields(struct hba_line *l, const struct hba_place *at,
+static int hba_take_fields(struct hba_line *l, const struct hba_place *at,
     struct rule *r, struct err *e)
 {
 	if (take_type(&l->first, r, e) != 0 ||
@@ -265,7 +262,7 @@ static int take_rule(void *arg, struct hba_line *l,
 	r->maps = h->maps;
 	r->databases.column = HBA_DATABASE;
 	r->users.column = HBA_USER;
-	if (take_fields(l, at, r, e) != 0) {
+	if (hba_take_fields(l, at, r, e) != 0) {
 		rule_free(r);
 		return -1;
 	}

@@ -54,7 +54,7 @@ struct reader {
 	struct group group;
 };
 
-static int bad(const struct reader *r, const char *what)
+static int hba_regex_bad(const struct reader *r, const char *what)
 {
 	const size_t left = (size_t)(r->end - r->item);
 
@@ -63,7 +63,7 @@ static int bad(const struct reader *r, const char *what)
 	    (int)(left < 20 ? left : 20), r->item, left > 0 ? "\"" : "");
 }
 
-static void put(struct reader *r, char c)
+static void hba_regex_put(struct reader *r, char c)
 {
 	text_add_bytes(&r->out, &c, 1);
 }
@@ -73,14 +73,14 @@ static bool next_is(const struct reader *r, char c)
 	return r->at < r->end && *r->at == c;
 }
 
-static bool is_ascii(char c)
+static bool hba_regex_is_ascii(char c)
 {
 	return (unsigned char)c < 128;
 }
 
 static bool is_alnum(char c)
 {
-	return is_ascii(c) && isalnum((unsigned char)c);
+	return hba_regex_is_ascii(c) && isalnum((unsigned char)c);
 }
 
 /* --- what matches one byte, or none --- */
@@ -91,7 +91,7 @@ static int add_weight(struct reader *r, unsigned weight)
 
 	l->weight += weight;
 	l->begun = true;
-	return l->weight <= WEIGHT_MAX ? 0 : bad(r, "too complex");
+	return l->weight <= WEIGHT_MAX ? 0 : hba_regex_bad(r, "too complex");
 }
 
 static int end_atom(struct reader *r)
@@ -111,8 +111,8 @@ static int put_literal(struct reader *r, char c)
 {
 	/* before others a backslash has a meaning of its own */
 	if (strchr("^.[$()|*+?{\\", c) != NULL)
-		put(r, '\\');
-	put(r, c);
+		hba_regex_put(r, '\\');
+	hba_regex_put(r, c);
 	return end_atom(r);
 }
 
@@ -143,7 +143,8 @@ static const struct escape *find_escape(const struct reader *r)
 
 static bool is_punctuation(const struct reader *r)
 {
-	return r->at < r->end && is_ascii(*r->at) && !is_alnum(*r->at);
+	return r->at < r->end && hba_regex_is_ascii(*r->at) &&
+	    !is_alnum(*r->at);
 }
 
 static int take_escape(struct reader *r)
@@ -152,7 +153,7 @@ static int take_escape(struct reader *r)
 
 	if (e == NULL)
 		return is_punctuation(r) ? put_literal(r, *r->at++) :
-		    bad(r, "an escape that is not known here");
+		    hba_regex_bad(r, "an escape that is not known here");
 	r->at++;
 	text_add(&r->out, e->outside);
 	return e->end(r);
@@ -169,7 +170,8 @@ static int take_escape_inside(struct reader *r)
 	else if (is_punctuation(r))
 		text_addf(&r->out, "[.%c.]", *r->at);
 	else
-		return bad(r, "an escape that is not known in brackets");
+		return hba_regex_bad(r,
+		    "an escape that is not known in brackets");
 	r->at++;
 	return 0;
 }
@@ -183,7 +185,7 @@ static int take_class(struct reader *r)
 		continue;
 	if (begin[1] != ':' || r->end - r->at < 2 || r->at[0] != ':' ||
 	    r->at[1] != ']')
-		return bad(r, "no class of characters");
+		return hba_regex_bad(r, "no class of characters");
 	r->at += 2;
 	text_add_bytes(&r->out, begin, (size_t)(r->at - begin));
 	return 0;
@@ -193,15 +195,16 @@ static int take_range(struct reader *r)
 {
 	const char from = r->at[0], to = r->at[2];
 
-	if (!is_ascii(from) || !is_ascii(to) || to < from ||
+	if (!hba_regex_is_ascii(from) || !hba_regex_is_ascii(to) || to < from ||
 	    strchr("[]\\-", from) != NULL || strchr("[]\\-", to) != NULL)
-		return bad(r, "a range that is none, or not of ASCII");
+		return hba_regex_bad(r,
+		    "a range that is none, or not of ASCII");
 	text_add_bytes(&r->out, r->at, 3);
 	r->at += 3;
 	return 0;
 }
 
-static int take_item(struct reader *r, bool first)
+static int hba_regex_take_item(struct reader *r, bool first)
 {
 	const size_t left = (size_t)(r->end - r->at);
 
@@ -215,25 +218,25 @@ static int take_item(struct reader *r, bool first)
 	if (left > 2 && r->at[1] == '-' && r->at[2] != ']')
 		return take_range(r);
 	if (*r->at == '-' && !first && left > 1 && r->at[1] != ']')
-		return bad(r, "a minus in the middle of brackets");
-	put(r, *r->at++);
+		return hba_regex_bad(r, "a minus in the middle of brackets");
+	hba_regex_put(r, *r->at++);
 	return 0;
 }
 
 static int take_bracket(struct reader *r)
 {
-	put(r, '[');
+	hba_regex_put(r, '[');
 	if (next_is(r, '^'))
-		put(r, *r->at++);
+		hba_regex_put(r, *r->at++);
 	const char *const first = r->at;
 
 	while (r->at < r->end && (r->at == first || *r->at != ']')) {
-		if (take_item(r, r->at == first) != 0)
+		if (hba_regex_take_item(r, r->at == first) != 0)
 			return -1;
 	}
 	if (r->at == r->end)
-		return bad(r, "an open bracket");
-	put(r, *r->at++);
+		return hba_regex_bad(r, "an open bracket");
+	hba_regex_put(r, *r->at++);
 	return end_atom(r);
 }
 
@@ -247,22 +250,22 @@ static bool in_group(const struct reader *r)
 static int open_group(struct reader *r)
 {
 	if (r->depth == DEPTH_MAX)
-		return bad(r, "too many parentheses");
+		return hba_regex_bad(r, "too many parentheses");
 	r->group.loose |= r->group.begun && !in_group(r);
 	r->group.begun = true;
 	r->depth++;
 	r->levels[r->depth] = (struct level){ .weight = 1 };
 	r->last = 0;
-	put(r, '(');
+	hba_regex_put(r, '(');
 	return 0;
 }
 
 static int close_group(struct reader *r)
 {
 	if (r->depth == 0)
-		return bad(r, "a parenthesis too many");
+		return hba_regex_bad(r, "a parenthesis too many");
 	if (!r->levels[r->depth].begun)
-		return bad(r, "an empty branch");
+		return hba_regex_bad(r, "an empty branch");
 
 	const unsigned weight = r->levels[r->depth].weight;
 	r->nested = r->levels[r->depth].repeats;
@@ -270,7 +273,7 @@ static int close_group(struct reader *r)
 	r->levels[r->depth].repeats |= r->nested;
 	if (r->depth == 0 && r->group.end == NULL)
 		r->group.end = r->at;
-	put(r, ')');
+	hba_regex_put(r, ')');
 	r->last = weight;
 	return add_weight(r, weight);
 }
@@ -278,12 +281,12 @@ static int close_group(struct reader *r)
 static int next_branch(struct reader *r)
 {
 	if (!r->levels[r->depth].begun)
-		return bad(r, "an empty branch");
+		return hba_regex_bad(r, "an empty branch");
 	r->levels[r->depth].begun = false;
 	r->last = 0;
 	r->group.doubtful |= r->depth == 0;
 	r->group.branches |= in_group(r);
-	put(r, '|');
+	hba_regex_put(r, '|');
 	return 0;
 }
 
@@ -295,9 +298,9 @@ static int repeat(struct reader *r, unsigned times)
 	const unsigned last = r->last;
 
 	if (last == 0)
-		return bad(r, "a quantifier behind nothing");
+		return hba_regex_bad(r, "a quantifier behind nothing");
 	if (next_is(r, '?'))
-		return bad(r, "a quantifier that is not greedy");
+		return hba_regex_bad(r, "a quantifier that is not greedy");
 	r->last = 0;
 	r->levels[r->depth].repeats = true;
 	r->group.doubtful |= r->nested || r->item == r->group.end;
@@ -330,9 +333,9 @@ static int take_bound(struct reader *r)
 		high = next_is(r, '}') ? REPEAT_MAX + 1 : take_number(r);
 	}
 	if (low < 0 || high < low || high == 0 || !next_is(r, '}'))
-		return bad(r, "a bound that is none");
+		return hba_regex_bad(r, "a bound that is none");
 	r->at++;
-	put(r, '{');
+	hba_regex_put(r, '{');
 	text_add_bytes(&r->out, begin, (size_t)(r->at - begin));
 	return repeat(r, (unsigned)(high > REPEAT_MAX ? low + 1 : high));
 }
@@ -352,13 +355,13 @@ static int take_next(struct reader *r)
 	case '|': return next_branch(r);
 	case '{': return take_bound(r);
 	case '^': case '$':
-		put(r, c);
+		hba_regex_put(r, c);
 		return end_constraint(r);
 	case '*': case '+': case '?':
-		put(r, c);
+		hba_regex_put(r, c);
 		return repeat(r, 1);
 	default:
-		put(r, c);
+		hba_regex_put(r, c);
 		return end_atom(r);
 	}
 }
@@ -370,7 +373,7 @@ static bool is_anchored(const struct reader *r)
 	    r->item + 1 == r->end;
 }
 
-static int take_all(struct reader *r)
+static int hba_regex_take_all(struct reader *r)
 {
 	while (r->at < r->end) {
 		if (take_next(r) != 0)
@@ -379,10 +382,10 @@ static int take_all(struct reader *r)
 	r->group.loose |= !is_anchored(r);
 	r->item = r->end;
 	if (r->depth > 0)
-		return bad(r, "an open parenthesis");
+		return hba_regex_bad(r, "an open parenthesis");
 	if (!r->levels[0].begun)
-		return bad(r, "an empty branch");
-	return r->out.cut ? bad(r, "too complex") : 0;
+		return hba_regex_bad(r, "an empty branch");
+	return r->out.cut ? hba_regex_bad(r, "too complex") : 0;
 }
 
 /*
@@ -422,10 +425,10 @@ struct hba_regex *hba_regex_new(const char *pattern, size_t len,
 	if (re == NULL || buf == NULL) {
 		rc = err_nomem(e);
 	} else if (len > PATTERN_MAX) {
-		rc = bad(&r, "too long");
+		rc = hba_regex_bad(&r, "too long");
 	} else {
 		text_init(&r.out, buf, OUT_MAX);
-		rc = take_all(&r);
+		rc = hba_regex_take_all(&r);
 		if (rc == 0)
 			rc = compile(re, buf, e);
 		re->has_group = is_certain(&r.group);
@@ -449,7 +452,7 @@ void hba_regex_free(struct hba_regex **rp)
 }
 
 /* regexec(3) may run out of memory. */
-static enum hba_fit fit_of(int rc)
+static enum hba_fit hba_regex_fit_of(int rc)
 {
 	return rc == 0 ? HBA_FITS : rc == REG_NOMATCH ? HBA_DIFFERS :
 	    HBA_DOUBT;
@@ -457,7 +460,7 @@ static enum hba_fit fit_of(int rc)
 
 enum hba_fit hba_regex_fits(const struct hba_regex *r, const char *s)
 {
-	return fit_of(regexec(&r->re, s, 0, NULL, 0));
+	return hba_regex_fit_of(regexec(&r->re, s, 0, NULL, 0));
 }
 
 bool hba_regex_has_group(const struct hba_regex *r)
@@ -469,7 +472,7 @@ enum hba_fit hba_regex_group(const struct hba_regex *r, const char *s,
     const char **at, size_t *len)
 {
 	regmatch_t m[2];
-	const enum hba_fit fit = fit_of(regexec(&r->re, s, 2, m, 0));
+	const enum hba_fit fit = hba_regex_fit_of(regexec(&r->re, s, 2, m, 0));
 
 	if (fit != HBA_FITS)
 		return fit;

@@ -1,4 +1,5 @@
-/* hba_source.c - the lines of an HBA or ident map file and its includes.
+/* hba_source.c - the lines and words of an HBA or ident map file and its
+ * includes.
  * SPDX-License-Identifier: ISC */
 #include "conf/hba_source.h"
 
@@ -12,7 +13,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "conf/file.h"
-#include "conf/hba_line.h"
 
 #define DEPTH_MAX 10		/* of files that name files */
 #define NAMES_MAX ((size_t)1 << 20)	/* in all lists together */
@@ -27,7 +27,7 @@ struct walk {
 	struct err *first;	/* the first problem */
 };
 
-static void tell(const struct hba_source *src, enum log_level level,
+static void hba_source_tell(const struct hba_source *src, enum log_level level,
     const char *text)
 {
 	if (src->report != NULL)
@@ -40,7 +40,7 @@ void hba_warn(const struct hba_place *at, unsigned number, const char *text)
 
 	snprintf(line, sizeof(line), "hba line %u: %s (%s:%u)", number, text,
 	    at->path, number);
-	tell(at->src, LEVEL_WARNING, line);
+	hba_source_tell(at->src, LEVEL_WARNING, line);
 }
 
 /* A line can't be used. Returns -1 when nothing can go on. */
@@ -59,14 +59,14 @@ static int complain(struct walk *w, const struct hba_place *at,
 	}
 	snprintf(line, sizeof(line), "%s line %u: %s (%s:%u)%s", w->to.what,
 	    number, why->text, at->path, number, skip ? ": skipped" : "");
-	tell(at->src, level, line);
+	hba_source_tell(at->src, level, line);
 	if (!skip && !w->failed) {
 		err_set(w->first, ERRCODE_CONFIG_FILE_ERROR, "%s", line);
 		w->failed = true;
 	}
 	snprintf(line, sizeof(line), "could not parse %s config line %u",
 	    w->to.what, number);
-	tell(at->src, level, line);
+	hba_source_tell(at->src, level, line);
 	return 0;
 }
 
@@ -89,7 +89,7 @@ int hba_path(const struct hba_place *at, const struct hba_word *w,
 }
 
 /* Caught between truncating and writing? Without its rules others get in. */
-static bool is_blank(const struct file_text *f)
+static bool hba_source_is_blank(const struct file_text *f)
 {
 	return strspn(f->at, " \t\r\n") == f->len;
 }
@@ -103,7 +103,7 @@ int hba_open(const struct hba_place *at, const char *path,
 		    "too many files behind %s", path);
 	at->budget->files--;
 	if (at->src->read(path, f) == 0) {
-		if (!is_blank(f))
+		if (!hba_source_is_blank(f))
 			return 0;
 		file_text_fini(f);
 		errno = 0;
@@ -211,7 +211,7 @@ static int run_include(struct walk *w, struct hba_line *l,
 
 /* --- lines --- */
 
-static int take_line(struct walk *w, struct hba_line *l,
+static int hba_source_take_line(struct walk *w, struct hba_line *l,
     const struct hba_place *at, struct err *e)
 {
 	switch (hba_line_next(l, &l->first)) {
@@ -244,7 +244,7 @@ static int walk_text(struct walk *w, const struct hba_place *at, char *text,
 		return complain(w, at, nul, &why);
 	}
 	while (hba_text_next(&t, &l)) {
-		if (take_line(w, &l, at, &why) != 0 &&
+		if (hba_source_take_line(w, &l, at, &why) != 0 &&
 		    complain(w, at, l.number, &why) != 0)
 			return -1;
 	}
@@ -268,4 +268,141 @@ long hba_source_walk(const struct hba_source *src,
 	secret_wipe(copy, src->len);
 	mem_free(copy);
 	return w.failed ? -1 : w.taken;
+}
+
+/* PostgreSQL's blanks: other characters are a part of the word. */
+static bool hba_line_is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+static void hba_source_skip_blanks(struct hba_line *l)
+{
+	while (l->at < l->end && hba_line_is_blank(*l->at))
+		l->at++;
+}
+
+/* Move what is up to the next line feed behind what l has. */
+static void append(struct hba_line *l, struct hba_text *t)
+{
+	const size_t left = (size_t)(t->end - t->at);
+	char *const nl = memchr(t->at, '\n', left);
+	const size_t len = nl != NULL ? (size_t)(nl - t->at) : left;
+
+	memmove(l->end, t->at, len);
+	l->end += len;
+	t->at += len + (nl != NULL);
+	t->next++;
+	while (l->end > l->at && l->end[-1] == '\r')
+		l->end--;
+}
+
+bool hba_text_next(struct hba_text *t, struct hba_line *l)
+{
+	const char *joined = t->at;	/* no backslash before it counts */
+
+	if (t->at >= t->end)
+		return false;
+	*l = (struct hba_line){
+		.at = t->at, .end = t->at, .number = t->next,
+	};
+	do {
+		append(l, t);
+		if (l->end <= joined || l->end[-1] != '\\')
+			break;
+		joined = --l->end;
+	} while (t->at < t->end);
+	return true;
+}
+
+/*
+ * A word, or a part of one, in quotes: moved to out, without them. NULL: the
+ * end of it is missing; else what follows in out.
+ */
+static char *hba_source_take_quoted(struct hba_line *l, char *out)
+{
+	for (l->at++; l->at < l->end; l->at++) {
+		if (*l->at == '"') {
+			if (l->at + 1 == l->end || l->at[1] != '"') {
+				l->at++;
+				return out;
+			}
+			l->at++;
+		}
+		*out++ = *l->at;
+	}
+	return NULL;
+}
+
+static bool ends_word(char c)
+{
+	return hba_line_is_blank(c) || c == ',' || c == '#';
+}
+
+enum hba_step hba_line_next(struct hba_line *l, struct hba_word *w)
+{
+	hba_source_skip_blanks(l);
+	if (l->at == l->end || *l->at == '#')
+		return HBA_END;
+	*w = (struct hba_word){ .at = l->at, .len = 1 };
+	if (*l->at == ',') {
+		w->comma = true;
+		l->at++;
+		return HBA_WORD;
+	}
+	w->quoted = *l->at == '"';
+
+	char *out = l->at;
+	while (l->at < l->end && !ends_word(*l->at)) {
+		if (*l->at != '"') {
+			*out++ = *l->at++;
+			continue;
+		}
+		out = hba_source_take_quoted(l, out);
+		if (out == NULL)
+			return HBA_BROKEN;
+	}
+	w->len = (size_t)(out - w->at);
+	return memchr(w->at, '\0', w->len) == NULL ? HBA_WORD : HBA_BROKEN;
+}
+
+bool hba_line_take_comma(struct hba_line *l)
+{
+	if (l->at == l->end || *l->at != ',')
+		return false;
+	l->at++;
+	return true;
+}
+
+struct hba_word hba_line_rest(struct hba_line *l)
+{
+	bool inside = false;
+	const char *end;
+
+	hba_source_skip_blanks(l);
+	for (end = l->at; end < l->end; end++) {
+		if (*end == '"')
+			inside = !inside;
+		if (*end == '#' && !inside)
+			break;
+	}
+	while (end > l->at && hba_line_is_blank(end[-1]))
+		end--;
+
+	const struct hba_word w = {
+		.at = l->at, .len = (size_t)(end - l->at), .quoted = true,
+	};
+	l->at = l->end;
+	return w;
+}
+
+bool hba_word_equals(const struct hba_word *w, const char *text)
+{
+	return !w->comma && w->len == strlen(text) &&
+	    memcmp(w->at, text, w->len) == 0;
+}
+
+bool hba_word_is(const struct hba_word *w, const char *keyword)
+{
+	return !w->quoted && hba_word_equals(w, keyword);
 }

@@ -7,7 +7,6 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "conf/hba_line.h"
 #include "conf/hba_regex.h"
 #include "conf/hba_source.h"
 
@@ -114,7 +113,7 @@ static int find_group(struct entry *n, struct err *e)
 	    n->user.name);
 }
 
-static int take_fields(struct entry *n, const struct hba_word w[3],
+static int ident_take_fields(struct entry *n, const struct hba_word w[3],
     const struct hba_place *at, struct err *e)
 {
 	if (!w[2].quoted && w[2].at[0] == '+')
@@ -130,11 +129,11 @@ static int take_fields(struct entry *n, const struct hba_word w[3],
 	return find_group(n, e);
 }
 
-static int put_entry(struct ident *i, const struct hba_word w[3],
+static int ident_put_entry(struct ident *i, const struct hba_word w[3],
     const struct hba_place *at, struct err *e)
 {
 	struct entry *const n = mem_zalloc(sizeof(*n));
-	int rc = n != NULL ? take_fields(n, w, at, e) : err_nomem(e);
+	int rc = n != NULL ? ident_take_fields(n, w, at, e) : err_nomem(e);
 	struct ident_map *const m = rc == 0 ? get_map(i, &w[0]) : NULL;
 
 	if (m != NULL) {
@@ -148,12 +147,12 @@ static int put_entry(struct ident *i, const struct hba_word w[3],
 	return rc;
 }
 
-static bool is_word(const struct hba_word *w)
+static bool ident_is_word(const struct hba_word *w)
 {
 	return !w->comma && w->len > 0 && (w->quoted || w->at[0] != '@');
 }
 
-static int take_line(void *arg, struct hba_line *l,
+static int ident_take_line(void *arg, struct hba_line *l,
     const struct hba_place *at, struct err *e)
 {
 	struct hba_word words[4] = { l->first };
@@ -161,7 +160,7 @@ static int take_line(void *arg, struct hba_line *l,
 	size_t n = 0;
 
 	while (step == HBA_WORD && n < 4) {
-		if (!is_word(&words[n]))
+		if (!ident_is_word(&words[n]))
 			return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
 			    "a name is expected, not \"%.*s\"",
 			    (int)(words[n].len < 200 ? words[n].len : 200),
@@ -175,7 +174,7 @@ static int take_line(void *arg, struct hba_line *l,
 		return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
 		    n < 3 ? "a name is missing" :
 		    "more than three names");
-	return put_entry(arg, words, at, e);
+	return ident_put_entry(arg, words, at, e);
 }
 
 struct ident *ident_parse(const struct hba_source *src, struct err *e)
@@ -187,7 +186,7 @@ struct ident *ident_parse(const struct hba_source *src, struct err *e)
 		return NULL;
 	}
 	const struct hba_taker to = {
-		.what = "ident", .line = take_line, .arg = i,
+		.what = "ident", .line = ident_take_line, .arg = i,
 	};
 	if (hba_source_walk(src, &to, e) < 0)
 		ident_free(&i);
@@ -235,14 +234,14 @@ static bool names_user(const struct pattern *p, const char *user)
 enum verdict { NO, YES, NEVER };
 
 /* Of a system user that a regular expression stands for. */
-static enum hba_fit fit_of(const struct entry *n, const char *system,
+static enum hba_fit ident_fit_of(const struct entry *n, const char *system,
     const char **took, size_t *len)
 {
 	return n->group == NULL ? hba_regex_fits(n->system.regex, system) :
 	    hba_regex_group(n->system.regex, system, took, len);
 }
 
-static enum verdict judge(const struct entry *n, const char *system,
+static enum verdict ident_judge(const struct entry *n, const char *system,
     const char *user)
 {
 	const char *took = "";
@@ -253,7 +252,7 @@ static enum verdict judge(const struct entry *n, const char *system,
 			return NO;
 		return names_user(&n->user, user) ? YES : NO;
 	}
-	switch (fit_of(n, system, &took, &len)) {
+	switch (ident_fit_of(n, system, &took, &len)) {
 	case HBA_DIFFERS: return NO;
 	/* an error, as in PostgreSQL: no later line counts */
 	case HBA_DOUBT: return NEVER;
@@ -271,7 +270,7 @@ bool ident_map_allows(const struct ident_map *m, const char *system,
 	enum verdict v = NO;
 
 	DL_FOREACH(m->entries, n) {
-		v = judge(n, system, user);
+		v = ident_judge(n, system, user);
 		if (v != NO)
 			break;
 	}

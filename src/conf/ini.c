@@ -27,7 +27,7 @@ static bool is_space(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static bool is_blank(char c)
+static bool ini_is_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
@@ -74,9 +74,9 @@ static const char *line_end(const struct lexer *l)
 	return nl != NULL ? nl : l->end;
 }
 
-static void skip_blanks(struct lexer *l)
+static void ini_skip_blanks(struct lexer *l)
 {
-	while (l->at < l->end && is_blank(*l->at))
+	while (l->at < l->end && ini_is_blank(*l->at))
 		l->at++;
 }
 
@@ -91,7 +91,7 @@ static void skip_space(struct lexer *l)
 }
 
 /* A copy of the rest of the line without white space at its end. */
-static char *take_rest(struct lexer *l)
+static char *ini_take_rest(struct lexer *l)
 {
 	const char *const from = l->at;
 	const char *to = line_end(l);
@@ -123,14 +123,14 @@ static enum ini_step take_header(struct lexer *l)
 
 static enum ini_step take_include(struct lexer *l)
 {
-	skip_blanks(l);
+	ini_skip_blanks(l);
 	if (l->place.depth >= INI_DEPTH_MAX) {
 		problem(l, "include nesting level too deep (%s:%u), "
 		    "stopping loading", l->place.file, l->place.line);
 		return INI_STOP;
 	}
 
-	char *const path = take_rest(l);
+	char *const path = ini_take_rest(l);
 	if (path == NULL)
 		return no_memory(l);
 	const enum ini_step step = l->ops->include(l->arg, path, &l->place);
@@ -204,22 +204,22 @@ static char *take_key(struct lexer *l, enum ini_step *step)
 	return key;
 }
 
-static enum ini_step take_entry(struct lexer *l)
+static enum ini_step ini_take_entry(struct lexer *l)
 {
 	enum ini_step step = INI_STOP;
 	char *const key = take_key(l, &step);
 
 	if (key == NULL)
 		return step;
-	skip_blanks(l);
+	ini_skip_blanks(l);
 	if (l->at == l->end || *l->at != '=') {
 		mem_free(key);
 		return syntax_error(l);
 	}
 	l->at++;
-	skip_blanks(l);
+	ini_skip_blanks(l);
 
-	char *const value = take_rest(l);
+	char *const value = ini_take_rest(l);
 	if (value != NULL)
 		step = l->ops->entry(l->arg, key, value, &l->place);
 	else
@@ -234,10 +234,10 @@ static bool at_include(const struct lexer *l)
 	const size_t n = sizeof(INCLUDE) - 1;
 
 	return (size_t)(l->end - l->at) > n &&
-	    memcmp(l->at, INCLUDE, n) == 0 && is_blank(l->at[n]);
+	    memcmp(l->at, INCLUDE, n) == 0 && ini_is_blank(l->at[n]);
 }
 
-static enum ini_step take_item(struct lexer *l)
+static enum ini_step ini_take_item(struct lexer *l)
 {
 	if (*l->at == ';' || *l->at == '#') {
 		l->at = line_end(l);
@@ -249,7 +249,7 @@ static enum ini_step take_item(struct lexer *l)
 		l->at += sizeof(INCLUDE) - 1;
 		return take_include(l);
 	}
-	return take_entry(l);
+	return ini_take_entry(l);
 }
 
 enum ini_step ini_parse(const struct ini_source *src,
@@ -271,7 +271,7 @@ enum ini_step ini_parse(const struct ini_source *src,
 	l.place.line = 1;
 	for (skip_space(&l); l.at < l.end; skip_space(&l)) {
 		const char *const start = l.at;
-		const enum ini_step step = take_item(&l);
+		const enum ini_step step = ini_take_item(&l);
 
 		if (step == INI_STOP)
 			return INI_STOP;

@@ -17,7 +17,7 @@
 /* --- from text to key and value --- */
 
 /* Cut the quoted text behind a quote at s. What follows it, or NULL. */
-static char *cut_quoted(char *s)
+static char *ldap_options_cut_quoted(char *s)
 {
 	char *to = s;
 
@@ -37,7 +37,7 @@ static char *cut_key(char **s)
 	char *end;
 
 	if (**s == '"') {
-		end = cut_quoted(++*s);
+		end = ldap_options_cut_quoted(++*s);
 		return end != NULL && *end == '=' ? end + 1 : NULL;
 	}
 	end = *s + strcspn(*s, BLANKS ",=\"");
@@ -58,7 +58,7 @@ static char *cut_value(char **s)
 	char *end;
 
 	if (**s == '"') {
-		end = cut_quoted(++*s);
+		end = ldap_options_cut_quoted(++*s);
 		return end != NULL && ends_item(*end) ? end : NULL;
 	}
 	end = *s + strcspn(*s, BLANKS ",\"");
@@ -85,7 +85,7 @@ struct key {
 	size_t offset;		/* of a string */
 };
 
-static int put(char **slot, const char *value, struct err *e)
+static int ldap_options_put(char **slot, const char *value, struct err *e)
 {
 	char *copy = mem_strdup(value);
 
@@ -98,7 +98,8 @@ static int put(char **slot, const char *value, struct err *e)
 
 static int set_text(const struct item *it, struct err *e)
 {
-	return put((char **)((char *)it->o + it->key->offset), it->value, e);
+	return ldap_options_put((char **)((char *)it->o + it->key->offset),
+	    it->value, e);
 }
 
 static int bad_value(const struct item *it, struct err *e)
@@ -107,7 +108,7 @@ static int bad_value(const struct item *it, struct err *e)
 	    "invalid value for %s: \"%s\"", it->key->name, it->value);
 }
 
-static int set_port(const struct item *it, struct err *e)
+static int ldap_options_set_port(const struct item *it, struct err *e)
 {
 	uint32_t port;
 
@@ -212,7 +213,7 @@ static int put_part(char **slot, char *part, const struct item *it,
 		return 0;
 	if (!decode(part))
 		return bad_value(it, e);
-	return put(slot, part, e);
+	return ldap_options_put(slot, part, e);
 }
 
 /* rest: what follows the scheme; cut to pieces. */
@@ -227,7 +228,8 @@ static int read_url(const struct item *it, char *rest, struct err *e)
 	const struct item port_item = { o, &port_key, port };
 
 	(void)cut(filter, '?');		/* extensions: none is known */
-	if (port != NULL && *port != '\0' && set_port(&port_item, e) < 0)
+	if (port != NULL && *port != '\0' &&
+	    ldap_options_set_port(&port_item, e) < 0)
 		return -1;
 	if (dn != NULL && *dn != '\0' &&
 	    set_scope(o, scope == NULL ? "" : scope) < 0)
@@ -267,7 +269,7 @@ static int set_url(const struct item *it, struct err *e)
 	{ name, set_text, offsetof(struct ldap_options, field) }
 
 static const struct key keys[] = {
-	{ "ldapport", set_port, 0 },
+	{ "ldapport", ldap_options_set_port, 0 },
 	{ "ldapscheme", set_scheme, 0 },
 	{ "ldaptls", set_tls, 0 },
 	{ "ldapurl", set_url, 0 },
@@ -312,7 +314,7 @@ static int read_items(struct ldap_options *o, char *at, struct err *e)
 }
 
 /* The mode must be clear: bind or search. */
-static int check(const struct ldap_options *o, struct err *e)
+static int ldap_options_check(const struct ldap_options *o, struct err *e)
 {
 	const bool simple = o->prefix != NULL || o->suffix != NULL;
 
@@ -354,7 +356,7 @@ int ldap_options_parse(struct ldap_options *o, const char *text,
 	int rc = read_items(o, copy, e);
 
 	if (rc == 0)
-		rc = check(o, e);
+		rc = ldap_options_check(o, e);
 	secret_wipe(copy, size);
 	mem_free(copy);
 	if (rc < 0)

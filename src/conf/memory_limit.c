@@ -19,7 +19,7 @@
 #define GROUPS_MAX 8192
 
 /* Of the kernel's files, which have no length. Returns false: not there. */
-static bool read_text(const char *path, char *buf, size_t size)
+static bool memory_limit_read_text(const char *path, char *buf, size_t size)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	const ssize_t n = fd < 0 ? -1 : read(fd, buf, size - 1);
@@ -43,7 +43,7 @@ static size_t read_limit(const char *path)
 	char buf[64];
 	int64_t n;
 
-	if (!read_text(path, buf, sizeof buf))
+	if (!memory_limit_read_text(path, buf, sizeof buf))
 		return 0;
 	buf[strcspn(buf, "\n")] = '\0';
 	if (num_parse_i64(buf, &n) < 0 || n <= 0 || n >= INT64_MAX / 2)
@@ -112,7 +112,7 @@ static size_t room(void)
 	char groups[GROUPS_MAX];
 	size_t all = pages > 0 && size > 0 ? (size_t)pages * (size_t)size : 0;
 
-	if (read_text("/proc/self/cgroup", groups, sizeof groups))
+	if (memory_limit_read_text("/proc/self/cgroup", groups, sizeof groups))
 		all = lesser(all, memory_limit_of_cgroup(groups,
 		    "/sys/fs/cgroup"));
 	return all / 100 * AUTO_PER_CENT;

@@ -55,7 +55,7 @@ struct survey {
 	uint8_t digest[SHA256_BYTES];	/* of all secrets */
 };
 
-static int look(const char *name, const char *secret, void *arg)
+static int mock_look(const char *name, const char *secret, void *arg)
 {
 	struct survey *const s = arg;
 	struct mock_shape shape;
@@ -73,7 +73,7 @@ static int look(const char *name, const char *secret, void *arg)
 	    strlen(secret), s->digest);
 }
 
-static int compare(const void *a, const void *b)
+static int mock_compare(const void *a, const void *b)
 {
 	const struct scram_shape *const x = a, *const y = b;
 
@@ -89,9 +89,9 @@ static struct scram_shape most_frequent(struct survey *s)
 	size_t most = s->plains, run = 0;
 
 	if (s->scrams > 0)
-		qsort(s->scram, s->scrams, sizeof *s->scram, compare);
+		qsort(s->scram, s->scrams, sizeof *s->scram, mock_compare);
 	for (size_t i = 0; i < s->scrams; i++) {
-		run = i > 0 && compare(&s->scram[i - 1], &s->scram[i]) == 0 ?
+		run = i > 0 && mock_compare(&s->scram[i - 1], &s->scram[i]) == 0 ?
 		    run + 1 : 1;
 		if (run >= most) {
 			most = run;
@@ -107,7 +107,7 @@ static int survey(const struct userlist *list, struct survey *s,
 	s->scram = mem_alloc((userlist_count(list) + 1) * sizeof *s->scram);
 	if (s->scram == NULL)
 		return -1;
-	const int rc = userlist_each(list, look, s);
+	const int rc = userlist_each(list, mock_look, s);
 
 	out->scram = s->scrams > s->plains + s->md5s;
 	out->salt = most_frequent(s);

@@ -10,7 +10,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "base/secmem.h"
 #include "base/text.h"
 #include "conf/words.h"
 

@@ -108,8 +108,8 @@ static enum ini_step on_other(void *arg, const char *name,
 	return foreign(arg, at->line);
 }
 
-static enum ini_step on_entry(void *arg, const char *key, const char *value,
-    const struct ini_place *at)
+static enum ini_step persist_on_entry(void *arg, const char *key,
+    const char *value, const struct ini_place *at)
 {
 	struct reading *const r = arg;
 
@@ -124,7 +124,7 @@ static enum ini_step on_entry(void *arg, const char *key, const char *value,
 	return INI_GO;
 }
 
-static void on_problem(void *arg, const char *text)
+static void persist_on_problem(void *arg, const char *text)
 {
 	(void)arg;
 	(void)text;
@@ -135,9 +135,9 @@ static int check(const char *path, const struct text *content,
 {
 	static const struct ini_ops ops = {
 		.section = on_other,
-		.entry = on_entry,
+		.entry = persist_on_entry,
 		.include = on_other,
-		.problem = on_problem,
+		.problem = persist_on_problem,
 	};
 	struct reading r = { .entry = entry };
 	const struct ini_source src = {
@@ -235,7 +235,7 @@ static int protect(int fd, const char *ini)
 }
 
 /* Write a new file beside path, then rename. 0, or -1 with errno. */
-static int replace(const char *path, const char *ini,
+static int persist_replace(const char *path, const char *ini,
     const struct text *content)
 {
 	char fresh[PATH_MAX + 8];
@@ -294,7 +294,7 @@ static int rewrite(const char *path, const char *ini,
 
 		text_init(&content, buf, size);
 		rc = persist_compose(&content, &was, entry, e);
-		if (rc == 0 && replace(path, ini, &content) != 0)
+		if (rc == 0 && persist_replace(path, ini, &content) != 0)
 			rc = err_set(e, ERRCODE_IO_ERROR,
 			    "could not write \"%s\": %s", path,
 			    strerror(errno));

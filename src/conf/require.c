@@ -1,11 +1,13 @@
-/* require.c - how servers may authenticate us.
+/* require.c - conditions for a server: target_session_attrs, require_auth.
  * SPDX-License-Identifier: ISC */
 #include "conf/require.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "conf/words.h"
 
 static unsigned find_method(const char *word, size_t len)
 {
@@ -30,7 +32,7 @@ static unsigned find_method(const char *word, size_t len)
 	return 0;
 }
 
-static int invalid(const char *why, const char *word, size_t len,
+static int require_invalid(const char *why, const char *word, size_t len,
     struct err *e)
 {
 	return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
@@ -38,7 +40,7 @@ static int invalid(const char *why, const char *word, size_t len,
 	    word);
 }
 
-static bool is_blank(char c)
+static bool require_is_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
@@ -59,17 +61,19 @@ int require_auth_parse(const char *text, unsigned *forbidden, struct err *e)
 		size_t len = strcspn(p, ",");
 		const char *const end = p + len;
 
-		while (len > 0 && is_blank(p[len - 1]))
+		while (len > 0 && require_is_blank(p[len - 1]))
 			len--;
 		const unsigned bit = find_method(p, len);
 
 		if (bit == 0)
-			return invalid("unknown method", p, len, e);
+			return require_invalid("unknown method", p, len, e);
 		if (found & bit)
-			return invalid("repeated method", p, len, e);
+			return require_invalid("repeated method", p, len, e);
 		if (found != 0 && negates != negated)
-			return invalid("methods with and without \"!\" cannot "
-			    "be mixed:", p, len, e);
+			return require_invalid(
+			    "methods with and without \"!\" cannot "
+			    "be mixed:",
+			    p, len, e);
 		negated = negates;
 		found |= bit;
 		p = end;
@@ -78,4 +82,24 @@ int require_auth_parse(const char *text, unsigned *forbidden, struct err *e)
 	}
 	*forbidden = negated ? found : ~found;
 	return 0;
+}
+
+static const char *const words[] = {
+	[ATTRS_ANY] = "any",
+	[ATTRS_READ_WRITE] = "read-write",
+	[ATTRS_READ_ONLY] = "read-only",
+	[ATTRS_PRIMARY] = "primary",
+	[ATTRS_STANDBY] = "standby",
+	[ATTRS_PREFER_STANDBY] = "prefer-standby",
+	NULL
+};
+
+int session_attrs_find(const char *word)
+{
+	return words_find(words, word);
+}
+
+const char *session_attrs_word(enum session_attrs attrs)
+{
+	return words[attrs];
 }

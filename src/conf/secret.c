@@ -10,8 +10,7 @@
 #include "base/crypto.h"
 #include "base/err.h"
 #include "base/input.h"
-#include "base/input_watch.h"
-#include "base/secmem.h"
+#include "base/mem.h"
 #include "conf/command_line.h"
 #include "conf/config.h"
 

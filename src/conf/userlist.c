@@ -12,10 +12,9 @@
 #include "base/crypto.h"
 #include "base/input.h"
 #include "base/mem.h"
-#include "base/secmem.h"
 #include "base/text.h"
 #include "conf/file.h"
-#include "proto/md5.h"
+#include "proto/password.h"
 #include "proto/scram.h"
 
 #define PROBLEM_MAX 2048
@@ -90,7 +89,7 @@ enum secret_kind secret_kind(const char *secret)
 	return is_like_hash(secret) ? SECRET_UNUSABLE : SECRET_PLAIN;
 }
 
-static void report(const struct parser *p, enum log_level level,
+static void userlist_report(const struct parser *p, enum log_level level,
     const char *what)
 {
 	char text[PROBLEM_MAX];
@@ -102,7 +101,7 @@ static void report(const struct parser *p, enum log_level level,
 	p->src->report(p->src->arg, level, text);
 }
 
-static void skip_line(struct parser *p)
+static void userlist_skip_line(struct parser *p)
 {
 	const char *const nl = memchr(p->at, '\n', (size_t)(p->end - p->at));
 
@@ -117,7 +116,7 @@ static void skip_to_record(struct parser *p)
 			p->line++;
 		if (*p->at == ';') {
 			p->commented = true;
-			skip_line(p);
+			userlist_skip_line(p);
 			continue;
 		}
 		if (!is_blank(*p->at))
@@ -171,7 +170,7 @@ static const char *unquote(struct userlist *u, const struct field *f)
 	return text;
 }
 
-static int make_room(struct userlist *u)
+static int userlist_make_room(struct userlist *u)
 {
 	const size_t room = u->room > 0 ? 2 * u->room : 16;
 
@@ -185,7 +184,7 @@ static int make_room(struct userlist *u)
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int userlist_compare(const void *a, const void *b)
 {
 	const struct listed *const x = a, *const y = b;
 
@@ -193,10 +192,10 @@ static int compare(const void *a, const void *b)
 }
 
 /* ... and records with one name by their place. */
-static int by_name(const void *a, const void *b)
+static int userlist_by_name(const void *a, const void *b)
 {
 	const struct listed *const x = a, *const y = b;
-	const int d = compare(a, b);
+	const int d = userlist_compare(a, b);
 
 	return d != 0 ? d : (x->place > y->place) - (x->place < y->place);
 }
@@ -208,7 +207,7 @@ static void sort(struct userlist *u)
 
 	if (u->count == 0)
 		return;
-	qsort(u->list, u->count, sizeof(*u->list), by_name);
+	qsort(u->list, u->count, sizeof(*u->list), userlist_by_name);
 	for (size_t i = 1; i < u->count; i++) {
 		if (strcmp(u->list[kept].name, u->list[i].name) != 0)
 			kept++;
@@ -219,9 +218,9 @@ static void sort(struct userlist *u)
 
 enum record { RECORD_OK, RECORD_BAD, RECORD_NO_MEMORY };
 
-static enum record bad(const struct parser *p, const char *what)
+static enum record userlist_bad(const struct parser *p, const char *what)
 {
-	report(p, LEVEL_ERROR, what);
+	userlist_report(p, LEVEL_ERROR, what);
 	return RECORD_BAD;
 }
 
@@ -230,7 +229,7 @@ static void look_for_nul(struct parser *p)
 {
 	p->line = text_nul_line(p->at, (size_t)(p->end - p->at));
 	if (p->line > 0) {
-		bad(p, "NUL byte in auth file");
+		userlist_bad(p, "NUL byte in auth file");
 		p->broken = true;
 		p->at = p->end;
 	}
@@ -256,7 +255,7 @@ static enum record take_record(struct parser *p, struct userlist *u)
 	if (*p->at != '"' || take_field(p, &name) != 0)
 		return broken(p);
 	if (name.len >= USERLIST_NAME_MAX)
-		return bad(p, "username too long in auth file");
+		return userlist_bad(p, "username too long in auth file");
 
 	while (p->at < p->end && *p->at != '\n' && *p->at != '"')
 		p->at++;
@@ -265,23 +264,24 @@ static enum record take_record(struct parser *p, struct userlist *u)
 	if (take_field(p, &secret) != 0)
 		return broken(p);
 	if (secret.len >= USERLIST_SECRET_MAX)
-		return bad(p, "password too long in auth file");
+		return userlist_bad(p, "password too long in auth file");
 
 	if (p->broken) {
-		skip_line(p);
+		userlist_skip_line(p);
 		return RECORD_OK;
 	}
 
-	if (make_room(u) != 0)
+	if (userlist_make_room(u) != 0)
 		return RECORD_NO_MEMORY;
 	struct listed *const l = &u->list[u->count];
 	l->name = unquote(u, &name);
 	l->secret = unquote(u, &secret);
 	if (secret_kind(l->secret) == SECRET_UNUSABLE)
-		report(p, LEVEL_WARNING, "unusable secret in auth file: it "
+		userlist_report(p, LEVEL_WARNING,
+		    "unusable secret in auth file: it "
 		    "looks like a hash and is none, so no password fits it");
 	l->place = u->count++;
-	skip_line(p);
+	userlist_skip_line(p);
 	if (p->src->record != NULL)
 		p->src->record(p->src->arg, l->name,
 		    (size_t)(begin - p->src->text), (size_t)(p->at - begin));
@@ -317,7 +317,7 @@ struct userlist *userlist_parse(const struct userlist_source *src)
 			break;
 		case RECORD_BAD:
 			p.broken = true;
-			skip_line(&p);
+			userlist_skip_line(&p);
 			break;
 		case RECORD_NO_MEMORY:
 			userlist_unref(&u);
@@ -406,7 +406,8 @@ const char *userlist_find(const struct userlist *u, const char *name)
 {
 	const struct listed key = { .name = name };
 	const struct listed *const l = u->count == 0 ? NULL :
-	    bsearch(&key, u->list, u->count, sizeof(*u->list), compare);
+	    bsearch(&key, u->list, u->count, sizeof(*u->list),
+	    userlist_compare);
 
 	return l != NULL ? l->secret : NULL;
 }

@@ -6,19 +6,15 @@
 #include <utlist.h>
 
 #include "base/err.h"
-#include "base/errcodes.h"
 #include "base/mem.h"
-#include "base/wheel.h"
-#include "console/admin.h"
+#include "base/timeouts.h"
 #include "console/console.h"
 #include "console/console_show.h"
+#include "console/driver_query.h"
 #include "console/handover.h"
-#include "console/version.h"
 #include "pool/catalog.h"
-#include "pool/catalog_count.h"
 #include "proto/msg.h"
 #include "proto/params.h"
-#include "proto/reader.h"
 #include "session/client.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -76,7 +72,7 @@ static void write_welcome(struct console *k)
 }
 
 /* Look again next turn at what was read, or can be. */
-static void go_on(struct client *c)
+static void admin_go_on(struct client *c)
 {
 	stream_reread(&c->stream);
 	stream_yield(&c->stream);
@@ -103,7 +99,7 @@ static void open_console(struct client *c)
 	console_send(k);
 	/* the client may have sent queries behind its password */
 	if (c->console != NULL)
-		go_on(c);
+		admin_go_on(c);
 }
 
 /* The oldest console of a stats user. */
@@ -118,14 +114,14 @@ static struct console *find_guest(const struct admin *a)
 	return NULL;
 }
 
-static void turn_away(struct client *c)
+static void admin_turn_away(struct client *c)
 {
 	c->ss->tally.limits_hit[TALLY_max_console_conn][0]++;
 	client_fail(c, CLOSE_MAX_CONSOLE_CONN);
 }
 
 /* max_console_conn. False: there is no room for c, which was closed. */
-static bool make_room(struct client *c)
+static bool admin_make_room(struct client *c)
 {
 	const unsigned max =
 	    (unsigned)sessions_settings(c->ss)->max_console_conn;
@@ -134,17 +130,17 @@ static bool make_room(struct client *c)
 	if (max == 0 || c->own_user || catalog_consoles(c->ss->catalog) < max)
 		return true;
 	guest = c->admin ? find_guest(c->ss->admin) : NULL;
-	turn_away(guest != NULL ? guest->client : c);
+	admin_turn_away(guest != NULL ? guest->client : c);
 	return guest != NULL;
 }
 
 static void on_admitted(struct client *c, const struct iovec *first)
 {
-	if (make_room(c) && client_send_login(c, first) == 0)
+	if (admin_make_room(c) && client_send_login(c, first) == 0)
 		open_console(c);
 }
 
-static void on_leave(struct client *c)
+static void admin_on_leave(struct client *c)
 {
 	struct console *const k = c->console;
 
@@ -177,7 +173,7 @@ static void on_unsupported(struct console *k, struct reader *body)
 	client_fail(c, CLOSE_BAD_PACKET);
 }
 
-static void on_query(struct console *k, struct reader *body)
+static void admin_on_query(struct console *k, struct reader *body)
 {
 	const char *const query = reader_str(body);
 
@@ -190,7 +186,7 @@ static void on_query(struct console *k, struct reader *body)
 		console_query(k, query);
 }
 
-static void on_sync(struct console *k, struct reader *body)
+static void admin_on_sync(struct console *k, struct reader *body)
 {
 	(void)body;
 	console_sync(k);
@@ -203,7 +199,7 @@ static void on_nothing(struct console *k, struct reader *body)
 	(void)body;
 }
 
-static void on_terminate(struct console *k, struct reader *body)
+static void admin_on_terminate(struct console *k, struct reader *body)
 {
 	(void)body;
 	client_close(k->client, CLOSE_CONSOLE_CLOSE_REQUEST);
@@ -218,15 +214,15 @@ struct kind {
 
 /* (spec/admin-console.md section 2) */
 static const struct kind kinds[256] = {
-	[FE_QUERY] = { .run = on_query },
+	[FE_QUERY] = { .run = admin_on_query },
 	[FE_PARSE] = { .run = console_parse },
 	[FE_BIND] = { .run = console_bind },
 	[FE_DESCRIBE] = { .run = console_describe },
 	[FE_EXECUTE] = { .run = console_execute },
 	[FE_CLOSE] = { .run = console_close },
-	[FE_SYNC] = { .run = on_sync, .always = true },
+	[FE_SYNC] = { .run = admin_on_sync, .always = true },
 	[FE_FLUSH] = { .run = on_nothing },
-	[FE_TERMINATE] = { .run = on_terminate, .skip = true,
+	[FE_TERMINATE] = { .run = admin_on_terminate, .skip = true,
 	    .always = true },
 	[FE_FUNCTION_CALL] = { .run = on_unsupported, .skip = true },
 	[FE_COPY_DATA] = { .run = on_nothing, .skip = true },
@@ -244,7 +240,7 @@ struct message {
 	char bad_text[MSG_BAD_TEXT];
 };
 
-static size_t pass_over(struct client *c, size_t left)
+static size_t admin_pass_over(struct client *c, size_t left)
 {
 	const size_t n = left < c->rest.bytes ? left : c->rest.bytes;
 
@@ -275,12 +271,12 @@ static size_t take_whole(const struct burst *b, size_t size,
 }
 
 /* Returns the bytes that are done with; 0 when more must come first. */
-static size_t next_message(struct client *c, const struct burst *b,
+static size_t admin_next_message(struct client *c, const struct burst *b,
     struct message *m)
 {
 	*m = (struct message){ .kind = NULL };
 	if (c->rest.bytes > 0)
-		return pass_over(c, b->len);
+		return admin_pass_over(c, b->len);
 	if (b->len < MSG_HEADER)
 		return 0;
 	const size_t size = msg_size(b->at,
@@ -302,11 +298,11 @@ static size_t next_message(struct client *c, const struct burst *b,
 		return take_whole(b, size, m);
 	m->kind = kind;
 	c->rest.bytes = (uint32_t)size;
-	return pass_over(c, b->len);
+	return admin_pass_over(c, b->len);
 }
 
 /* As the reference: one query and one transaction a console, its first. */
-static void count(struct console *k)
+static void admin_count(struct console *k)
 {
 	struct counters *const n = &k->client->pc.pool->counted.now;
 
@@ -327,7 +323,7 @@ static void act(struct client *c, struct message *m)
 	if (m->bad.reason != CLOSE_NONE) {
 		client_fail_cause(c, m->bad);
 	} else if (m->kind != NULL && (!k->skipping || m->kind->always)) {
-		count(k);
+		admin_count(k);
 		reader_init(&body, m->body, m->len);
 		k->extended = true;
 		m->kind->run(k, &body);
@@ -349,24 +345,24 @@ static bool is_blocked(const struct console *k)
 }
 
 /* Done for this turn; more: there is something to look at in the next. */
-static void settle(struct client *c, bool more)
+static void admin_settle(struct client *c, bool more)
 {
 	if (c->console == NULL)
 		return;
 	if (is_blocked(c->console) && c->stream.hup)
 		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 	else if (is_listening(c) && (more || stream_is_ready(&c->stream)))
-		go_on(c);
+		admin_go_on(c);
 }
 
 /* One message a time: a command may make others use the shared buffer. */
-static void work(struct client *c, struct burst *b)
+static void admin_work(struct client *c, struct burst *b)
 {
 	bool more = true;
 
 	for (int i = 0; more && i < TURN_MAX && is_listening(c); i++) {
 		struct message m;
-		const size_t used = next_message(c, b, &m);
+		const size_t used = admin_next_message(c, b, &m);
 
 		if (carry_rest(&c->carry, b, used) < 0) {
 			mem_free(m.body);
@@ -376,24 +372,24 @@ static void work(struct client *c, struct burst *b)
 		act(c, &m);
 		more = used > 0 && carry_again(&c->carry, b);
 	}
-	settle(c, more);
+	admin_settle(c, more);
 }
 
 /* No more comes, but what came before a long answer is still to be run. */
-static void finish(struct client *c, struct burst *b)
+static void admin_finish(struct client *c, struct burst *b)
 {
 	const uint32_t had = c->carry.len;
 
-	work(c, b);
+	admin_work(c, b);
 	if (c->console == NULL || !is_listening(c))
 		return;
 	if (c->carry.len < had)
-		go_on(c);
+		admin_go_on(c);
 	else
 		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 }
 
-static void on_input(struct client *c)
+static void admin_on_input(struct client *c)
 {
 	struct burst b;
 
@@ -412,7 +408,7 @@ static void on_input(struct client *c)
 	if (n == STREAM_NONE && !carry_again(&c->carry, &b))
 		return;
 	if (n == STREAM_EOF && carry_again(&c->carry, &b)) {
-		finish(c, &b);
+		admin_finish(c, &b);
 		return;
 	}
 	if (n < 0) {
@@ -421,18 +417,18 @@ static void on_input(struct client *c)
 	}
 	if (n > 0)
 		c->request_time = time_now();
-	work(c, &b);
+	admin_work(c, &b);
 }
 
-static void on_drained(struct client *c)
+static void admin_on_drained(struct client *c)
 {
 	if (c->stream.broken)
 		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 	else
-		go_on(c);
+		admin_go_on(c);
 }
 
-static enum close_reason on_cancel(struct client *c)
+static enum close_reason admin_on_cancel(struct client *c)
 {
 	admin_cancel(c);
 	return CLOSE_CANCEL_CONSOLE_CLIENT;
@@ -441,10 +437,10 @@ static enum close_reason on_cancel(struct client *c)
 static const struct client_role role = {
 	.name = "console",
 	.admitted = on_admitted,
-	.input = on_input,
-	.drained = on_drained,
-	.cancel = on_cancel,
-	.leave = on_leave,
+	.input = admin_on_input,
+	.drained = admin_on_drained,
+	.cancel = admin_on_cancel,
+	.leave = admin_on_leave,
 };
 
 const struct client_role *admin_role(void)

@@ -142,7 +142,7 @@ static bool any_obsolete(const struct catalog *c, const struct database *db)
 }
 
 /* What the worker of a has of db; NULL: nothing, or all is meant. */
-static const struct database *part_of(const struct admin *a,
+static const struct database *admin_wait_part_of(const struct admin *a,
     const struct database *db)
 {
 	return db == NULL ? NULL :
@@ -152,7 +152,7 @@ static const struct database *part_of(const struct admin *a,
 static void check_close(struct console *k, const struct database *db)
 {
 	for (const struct admin *a = k->admin; a != NULL; a = a->next) {
-		const struct database *const here = part_of(a, db);
+		const struct database *const here = admin_wait_part_of(a, db);
 
 		if ((db == NULL || here != NULL) &&
 		    any_obsolete(a->ss->catalog, here))
@@ -164,7 +164,7 @@ static void check_close(struct console *k, const struct database *db)
 static bool all_quiet(const struct admin *a, const struct database *db)
 {
 	for (; a != NULL; a = a->next) {
-		const struct database *const here = part_of(a, db);
+		const struct database *const here = admin_wait_part_of(a, db);
 
 		if ((db == NULL || here != NULL) &&
 		    !broker_is_quiet(a->ss, here))
@@ -220,7 +220,7 @@ static const struct database *find_waited(const struct console *k)
 	return db;
 }
 
-static void check(struct console *k)
+static void admin_wait_check(struct console *k)
 {
 	const struct database *const db = k->db[0] == '\0' ? NULL :
 	    find_waited(k);
@@ -245,7 +245,7 @@ static void check_all(struct admin *a)
 
 	DL_FOREACH_SAFE(a->consoles, k, next) {
 		if (waits(k))
-			check(k);
+			admin_wait_check(k);
 	}
 }
 

@@ -10,12 +10,12 @@
 #include "console/console.h"
 #include "console/handover.h"
 #include "pool/catalog.h"
-#include "pool/drain.h"
+#include "pool/hosts.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* The sessions of the worker that has, or would have, the database. */
-static struct sessions *home(const struct console *k, const char *name)
+static struct sessions *command_home(const struct console *k, const char *name)
 {
 	const struct admin *a = k->admin;
 	const unsigned worker = catalog_home(a->ss->catalog, name);
@@ -29,11 +29,11 @@ static struct sessions *home(const struct console *k, const char *name)
  * The database of the argument. verb: what can't be done to the console's own
  * ("pause", NULL = nothing).
  */
-static struct database *find_database(struct console *k, const char *name,
-    const char *verb, struct err *e)
+static struct database *command_find_database(struct console *k,
+    const char *name, const char *verb, struct err *e)
 {
 	struct database *const db = catalog_find_database(
-	    home(k, name)->catalog, name);
+	    command_home(k, name)->catalog, name);
 
 	if (db == NULL) {
 		err_set(e, ERRCODE_PROTOCOL_VIOLATION, "no such database: %s",
@@ -52,7 +52,7 @@ static struct database *find_database(struct console *k, const char *name,
 static struct database *get_database(struct console *k, const char *name,
     const char *verb, struct err *e)
 {
-	struct catalog *const c = home(k, name)->catalog;
+	struct catalog *const c = command_home(k, name)->catalog;
 
 	struct database *db = name[0] == '\0' ? NULL :
 	    catalog_find_database(c, name);
@@ -61,7 +61,7 @@ static struct database *get_database(struct console *k, const char *name,
 		catalog_auto_database(c, name, NULL);
 	else if (db != NULL)
 		database_keep(db);
-	return find_database(k, name, verb, e);
+	return command_find_database(k, name, verb, e);
 }
 
 /* Of that name at each worker: at home, and where its pools have parts. */
@@ -82,8 +82,8 @@ static bool is_halted(const struct console *k)
 	return k->admin->ss->catalog->paused || k->admin->ss->suspended;
 }
 
-static enum command_result wait_for(struct console *k, enum console_wait what,
-    const struct database *db)
+static enum command_result command_wait_for(struct console *k,
+    enum console_wait what, const struct database *db)
 {
 	k->wait = what;
 	text_copy(k->db, sizeof k->db, db != NULL ? db->name : "");
@@ -97,7 +97,7 @@ static void pause_database(struct sessions *ss, struct database *db)
 }
 
 /* Connections of db (NULL: of all), at all workers. */
-static unsigned count_servers(const struct console *k,
+static unsigned command_count_servers(const struct console *k,
     const struct database *db)
 {
 	unsigned n = 0;
@@ -123,14 +123,14 @@ static enum command_result cmd_pause(struct console *k,
 		    "already suspended/paused"));
 	if (!cmd->has_arg) {
 		k->admin->ops->pause(k->admin->app);
-		return wait_for(k, CONSOLE_PAUSE, NULL);
+		return command_wait_for(k, CONSOLE_PAUSE, NULL);
 	}
 	db = get_database(k, cmd->arg, "pause", e);
 	if (db == NULL)
 		return COMMAND_FAILED;
 	each_part(k, db->name, pause_database);
-	return count_servers(k, db) == 0 ? COMMAND_DONE :
-	    wait_for(k, CONSOLE_PAUSE, db);
+	return command_count_servers(k, db) == 0 ? COMMAND_DONE :
+	    command_wait_for(k, CONSOLE_PAUSE, db);
 }
 
 /* No new connection goes to host, and the connections it has go. */
@@ -298,9 +298,9 @@ static enum command_result cmd_resume(struct console *k,
 		return resume_all(k, e);
 	/* unless a database is called that */
 	if (text_casecmp(cmd->arg, "all") == 0 && catalog_find_database(
-	    home(k, cmd->arg)->catalog, cmd->arg) == NULL)
+	    command_home(k, cmd->arg)->catalog, cmd->arg) == NULL)
 		return resume_everything(k, e);
-	db = find_database(k, cmd->arg, NULL, e);
+	db = command_find_database(k, cmd->arg, NULL, e);
 	if (db == NULL)
 		return COMMAND_FAILED;
 	if (!db->paused)
@@ -337,7 +337,8 @@ static enum command_result cmd_disable(struct console *k,
 static enum command_result cmd_enable(struct console *k,
     const struct admin_command *cmd, struct err *e)
 {
-	struct database *const db = find_database(k, cmd->arg, "enable", e);
+	struct database *const db =
+	    command_find_database(k, cmd->arg, "enable", e);
 
 	if (db == NULL)
 		return COMMAND_FAILED;
@@ -422,9 +423,9 @@ static enum command_result cmd_wait_close(struct console *k,
 		if (db == NULL)
 			return COMMAND_FAILED;
 	}
-	if (count_servers(k, db) == 0)
+	if (command_count_servers(k, db) == 0)
 		return COMMAND_DONE;
-	return wait_for(k, CONSOLE_CLOSE, db);
+	return command_wait_for(k, CONSOLE_CLOSE, db);
 }
 
 /* (section 4.8) */
@@ -438,7 +439,7 @@ static enum command_result cmd_suspend(struct console *k,
 	if (k->admin->ops->suspend(k->admin->app, e) < 0)
 		return COMMAND_FAILED;
 	handover_begin(k);
-	return wait_for(k, CONSOLE_SUSPEND, NULL);
+	return command_wait_for(k, CONSOLE_SUSPEND, NULL);
 }
 
 struct command_group command_group_databases(void)

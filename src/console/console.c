@@ -1,4 +1,4 @@
-/* console.c - what a console is told, and how it gets there.
+/* console.c - one console that has logged in: its replies, and what blocks it.
  * SPDX-License-Identifier: ISC */
 #include "console/console.h"
 
@@ -7,14 +7,17 @@
 #include "base/container.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "console/admin.h"
-#include "console/console_parts.h"
+#include "console/command.h"
+#include "console/console_extended.h"
+#include "console/console_show.h"
 #include "console/driver_query.h"
 #include "console/mistyped.h"
+#include "console/view_fds.h"
 #include "proto/msg.h"
 #include "proto/params.h"
-#include "proto/report.h"
 #include "session/client.h"
 
 #define CHUNK 65536		/* rows leave in pieces of about this size */
@@ -105,7 +108,7 @@ void console_error(struct console *k, const struct err *e)
 }
 
 /* Hand over what is collected; the buffer is kept. 0, or -1: broken. */
-static int push(struct console *k)
+static int console_push(struct console *k)
 {
 	log_settle();
 	const enum stream_write rc = stream_write_bytes(&k->client->stream,
@@ -115,7 +118,7 @@ static int push(struct console *k)
 	return rc == STREAM_BROKEN ? -1 : 0;
 }
 
-static int on_row(struct row_sink *sink, const struct cell *cells)
+static int console_on_row(struct row_sink *sink, const struct cell *cells)
 {
 	struct console_sink *const to =
 	    container_of(sink, struct console_sink, sink);
@@ -124,7 +127,7 @@ static int on_row(struct row_sink *sink, const struct cell *cells)
 	table_write_row(&k->out, to->shape, cells);
 	to->failed = k->out.failed;
 	if (!to->failed && k->out.len >= CHUNK)
-		to->failed = push(k) < 0 ||
+		to->failed = console_push(k) < 0 ||
 		    stream_queued(&k->client->stream) > QUEUE_MAX;
 	return to->failed ? -1 : 0;
 }
@@ -132,7 +135,7 @@ static int on_row(struct row_sink *sink, const struct cell *cells)
 void console_sink_init(struct console_sink *to, struct console *k,
     const struct shape *s)
 {
-	*to = (struct console_sink){ { on_row }, k, s, false };
+	*to = (struct console_sink){ { console_on_row }, k, s, false };
 }
 
 void console_send(struct console *k)
@@ -143,7 +146,7 @@ void console_send(struct console *k)
 		client_fail(c, CLOSE_NO_MEM);
 		return;
 	}
-	const int rc = push(k);
+	const int rc = console_push(k);
 
 	writer_fini(&k->out);
 	if (rc < 0)

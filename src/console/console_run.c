@@ -1,7 +1,5 @@
 /* console_run.c - a console's statements, run: commands, views, answers.
  * SPDX-License-Identifier: ISC */
-#include "console/console.h"
-
 #include <string.h>
 
 #include "base/err.h"
@@ -9,10 +7,11 @@
 #include "base/text.h"
 #include "console/admin.h"
 #include "console/command.h"
+#include "console/console.h"
 #include "console/console_show.h"
-#include "console/fds.h"
 #include "console/mistyped.h"
 #include "console/statement.h"
+#include "console/view_fds.h"
 #include "proto/params.h"
 #include "session/client.h"
 

@@ -13,8 +13,8 @@
 #include "base/mem.h"
 #include "console/admin.h"
 #include "console/console.h"
-#include "console/rowset.h"
 #include "console/statement.h"
+#include "console/table.h"
 #include "console/view_walk.h"
 #include "session/client.h"
 
@@ -47,12 +47,12 @@ static bool is_ordered(const struct console_show *w)
 }
 
 /* Others' lists are looked at, and changed. 0, or -1 with e. */
-static int hold(const struct admin *a, struct err *e)
+static int console_show_hold(const struct admin *a, struct err *e)
 {
 	return a->next == NULL ? 0 : a->ops->hold(a->app, e);
 }
 
-static void let_go(const struct admin *a)
+static void console_show_let_go(const struct admin *a)
 {
 	if (a->next != NULL)
 		a->ops->let_go(a->app);
@@ -66,11 +66,11 @@ static bool suits(const struct console *k, const struct statement *st)
 
 	if (st->kind != STATEMENT_SHOW || k->more || s->view->admin ||
 	    s->limit == 0 || s->view->item == NULL ||
-	    hold(k->admin, &e) < 0)
+	    console_show_hold(k->admin, &e) < 0)
 		return false;
 	const bool is_long = view_walk_is_long(k->admin, s->view, AT_ONCE);
 
-	let_go(k->admin);
+	console_show_let_go(k->admin);
 	return is_long;
 }
 
@@ -113,12 +113,12 @@ void console_show_end_late(struct admin *a)
 	struct console_show *w, *next;
 	struct err e;
 
-	if (a->late == NULL || hold(a, &e) < 0)
+	if (a->late == NULL || console_show_hold(a, &e) < 0)
 		return;
 	DL_FOREACH_SAFE(a->late, w, next)
 		show_free(w);
 	a->late = NULL;
-	let_go(a);
+	console_show_let_go(a);
 }
 
 void console_show_drop(struct console *k)
@@ -183,7 +183,7 @@ static bool go_on(struct console_show *w, const struct stream *to)
 	return true;
 }
 
-static void end(struct console *k)
+static void console_show_end(struct console *k)
 {
 	struct console_show *const w = k->show;
 	struct err e;
@@ -203,7 +203,7 @@ static void end(struct console *k)
 }
 
 /* A worker hangs: what came before is told, and that it is not all. */
-static void fail(struct console *k, const struct err *e)
+static void console_show_fail(struct console *k, const struct err *e)
 {
 	console_show_drop(k);
 	console_error(k, e);
@@ -219,16 +219,16 @@ void console_show_go_on(struct console *k)
 
 	if (stream_is_blocked(&c->stream))
 		return;
-	if (walks && hold(k->admin, &e) < 0) {
-		fail(k, &e);
+	if (walks && console_show_hold(k->admin, &e) < 0) {
+		console_show_fail(k, &e);
 		return;
 	}
 	const bool more = go_on(w, &c->stream);
 
 	if (walks)
-		let_go(k->admin);
+		console_show_let_go(k->admin);
 	if (!more) {
-		end(k);
+		console_show_end(k);
 		return;
 	}
 	console_send(k);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/errcodes.h"
 #include "base/log.h"
 #include "console/admin.h"
 #include "console/console.h"
@@ -69,7 +68,7 @@ void handover_closed(struct console *k)
  * The successor may find us gone before it reads on, and must not think then
  * that it is the one to go on: so nothing happens until it can read this.
  */
-static void tell(struct console *k)
+static void handover_tell(struct console *k)
 {
 	struct err e;
 
@@ -82,7 +81,7 @@ static void tell(struct console *k)
 bool handover_revoke(struct admin *a)
 {
 	if (a->successor != NULL && a->handover == HANDOVER_BEGUN)
-		tell(a->successor);
+		handover_tell(a->successor);
 	if (a->successor == NULL)
 		return false;
 	if (stream_queued(&a->successor->client->stream) == 0)

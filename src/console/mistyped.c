@@ -14,7 +14,7 @@ static const char before[] = "invalid command '";
 static const char after[] = "', use SHOW HELP;";
 
 /* Bytes of s to show: cut between two characters (UTF-8). */
-static int shown(const char *s)
+static int mistyped_shown(const char *s)
 {
 	size_t n = strlen(s);
 
@@ -29,10 +29,10 @@ int mistyped(const char *query, const char *meant, struct err *e)
 {
 	if (meant == NULL)
 		return err_set(e, ERRCODE_PROTOCOL_VIOLATION, "%s%.*s%s",
-		    before, shown(query), query, after);
+		    before, mistyped_shown(query), query, after);
 	return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
-	    "%s%.*s%s%sDid you mean \"%s\"?", before, shown(query), query,
-	    after, ERR_DETAIL, meant);
+	    "%s%.*s%s%sDid you mean \"%s\"?", before, mistyped_shown(query),
+	    query, after, ERR_DETAIL, meant);
 }
 
 void mistyped_hide(const char *text, size_t n, struct text *out)

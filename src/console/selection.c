@@ -2,19 +2,20 @@
  * SPDX-License-Identifier: ISC */
 #include "console/selection.h"
 
+#include <jansson.h>
 #include <string.h>
 
 #include "base/container.h"
 #include "base/err.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "console/rowset.h"
+#include "console/table.h"
 
 #define SORT_MAX ((size_t)256 << 20)	/* bytes of rows to be sorted */
 
 /* --- making it --- */
 
-static int look_up(const struct view *v, const char *name)
+static int selection_look_up(const struct view *v, const char *name)
 {
 	for (size_t i = 0; i < v->column_count; i++) {
 		if (text_casecmp(v->columns[i].name, name) == 0)
@@ -25,7 +26,7 @@ static int look_up(const struct view *v, const char *name)
 
 static int find_column(const struct view *v, const char *name, struct err *e)
 {
-	const int column = look_up(v, name);
+	const int column = selection_look_up(v, name);
 
 	if (column >= 0)
 		return column;
@@ -66,7 +67,7 @@ static int add_test(struct selection *s, const struct show_condition *c,
 
 	if (column < 0)
 		return -1;
-	if (c->bare && look_up(s->view, c->value) >= 0)
+	if (c->bare && selection_look_up(s->view, c->value) >= 0)
 		return err_set(e, ERRCODE_FEATURE_NOT_SUPPORTED,
 		    "columns can't be compared with each other: write '%s' if "
 		    "the word is meant", c->value);
@@ -135,8 +136,8 @@ static bool holds(enum show_op op, int order)
 	return false;
 }
 
-static bool passes(const struct selection_test *t, const struct view *v,
-    const struct cell *cells)
+static bool selection_passes(const struct selection_test *t,
+    const struct view *v, const struct cell *cells)
 {
 	const struct cell *const cell = &cells[t->column];
 	const enum column_type type = v->columns[t->column].type;
@@ -155,7 +156,7 @@ static bool passes(const struct selection_test *t, const struct view *v,
 static bool passes_all(const struct selection *s, const struct cell *cells)
 {
 	for (size_t i = 0; i < s->test_count; i++) {
-		if (!passes(&s->tests[i], s->view, cells))
+		if (!selection_passes(&s->tests[i], s->view, cells))
 			return false;
 	}
 	return true;
@@ -176,7 +177,7 @@ int selection_emit(struct selection_filter *f, const struct cell *cells)
 	return rc != 0 ? rc : f->left == 0;
 }
 
-static int on_row(struct row_sink *sink, const struct cell *cells)
+static int selection_on_row(struct row_sink *sink, const struct cell *cells)
 {
 	struct selection_filter *const f =
 	    container_of(sink, struct selection_filter, sink);
@@ -187,14 +188,16 @@ static int on_row(struct row_sink *sink, const struct cell *cells)
 void selection_filter_init(struct selection_filter *f,
     const struct selection *s, struct row_sink *next)
 {
-	*f = (struct selection_filter){ { on_row }, s, next, s->limit, false };
+	*f = (struct selection_filter){ { selection_on_row }, s, next, s->limit,
+		false };
 }
 
 void selection_order_init(struct selection_filter *f,
     const struct selection *s, struct rowset *rs)
 {
 	rowset_init(rs, s->view->column_count, SORT_MAX);
-	*f = (struct selection_filter){ { on_row }, s, &rs->sink, -1, true };
+	*f = (struct selection_filter){ { selection_on_row }, s, &rs->sink, -1,
+		true };
 }
 
 void selection_order(const struct selection *s, struct rowset *rs)
@@ -239,4 +242,101 @@ int selection_rows(const struct selection *s, const struct admin *a,
 		return sorted_rows(s, a, &out);
 	view_rows(a, s->view, &out.sink);
 	return 0;
+}
+
+#define JSON_MAX ((size_t)256 << 20)	/* bytes of one result */
+#define TEXT_MAX 4096			/* of a text that is no UTF-8 */
+
+/* Names come from clients: any byte may be in them. */
+static json_t *repaired(const char *text)
+{
+	char buf[TEXT_MAX];
+	size_t n = 0;
+
+	for (; text[n] != '\0' && n < sizeof buf - 1; n++)
+		buf[n] = (unsigned char)text[n] < 0x80 ? text[n] : '?';
+	buf[n] = '\0';
+	return json_string(buf);
+}
+
+static json_t *cell_json(const struct cell *cell, enum column_type type)
+{
+	char buf[CELL_TEXT_MAX];
+
+	if (cell->kind == CELL_NULL)
+		return json_null();
+	if (type == COL_BOOL)
+		return json_boolean(cell->number != 0);
+	if (column_is_number(type))
+		return json_integer(cell->number);
+	const char *const text = cell_format(cell, type, buf);
+	json_t *const value = json_string(text);
+
+	return value != NULL ? value : repaired(text);
+}
+
+static int selection_append(const char *bytes, size_t n, void *arg)
+{
+	struct writer *const w = arg;
+
+	writer_bytes(w, bytes, n);
+	return w->failed ? -1 : 0;
+}
+
+static int selection_json_on_row(struct row_sink *sink, const struct cell *cells)
+{
+	struct selection_array *const out =
+	    container_of(sink, struct selection_array, sink);
+	json_t *const row = json_object();
+	int rc = row == NULL ? -1 : 0;
+
+	for (size_t i = 0; rc == 0 && i < out->s->count; i++)
+		rc = json_object_set_new(row, out->s->columns[i].name,
+		    cell_json(&cells[i], out->s->columns[i].type));
+	writer_bytes(&out->w, out->started ? "," : "[", 1);
+	out->started = true;
+	if (rc == 0)
+		rc = json_dump_callback(row, selection_append, &out->w,
+		    JSON_COMPACT);
+	json_decref(row);
+	if (rc != 0)
+		out->w.failed = true;
+	return out->w.failed ? -1 : 0;
+}
+
+void selection_array_init(struct selection_array *j,
+    const struct selection *s)
+{
+	*j = (struct selection_array){ .sink = { selection_json_on_row }, .s = s };
+	writer_init(&j->w, JSON_MAX);
+}
+
+void selection_array_fini(struct selection_array *j)
+{
+	writer_fini(&j->w);
+}
+
+int selection_array_emit(struct selection_array *j, struct row_sink *sink)
+{
+	writer_bytes(&j->w, j->started ? "]" : "[]", j->started ? 2 : 3);
+	if (j->w.failed)
+		return -1;
+	const struct cell cell = cell_text((const char *)j->w.at);
+
+	(void)sink->row(sink, &cell);
+	return 0;
+}
+
+int selection_json(const struct selection *s, const struct admin *a,
+    struct row_sink *sink)
+{
+	struct selection_array out;
+
+	selection_array_init(&out, s);
+	int rc = selection_rows(s, a, &out.sink);
+
+	if (rc == 0)
+		rc = selection_array_emit(&out, sink);
+	selection_array_fini(&out);
+	return rc;
 }

@@ -1,4 +1,4 @@
-/* statement.c - what a query text asks the console for.
+/* statement.c - a query text of the console, understood.
  * SPDX-License-Identifier: ISC */
 #include "console/statement.h"
 
@@ -46,7 +46,7 @@ static const char *meant(const struct admin_command *cmd, char *buf,
 	return buf;
 }
 
-static int invalid(const struct statement *st, const char *query,
+static int statement_invalid(const struct statement *st, const char *query,
     struct err *e)
 {
 	char buf[128];
@@ -62,7 +62,7 @@ static int make_answer(struct statement *st,
 	st->length = driver_query_find(src->query, src->who, &st->answer);
 	/* an empty Query is an error, an empty Parse is not */
 	if (blank ? src->params == NULL : st->length == 0)
-		return invalid(st, src->query, e);
+		return statement_invalid(st, src->query, e);
 	st->kind = st->answer.tag == NULL ? STATEMENT_EMPTY : STATEMENT_DRIVER_QUERY;
 	st->shape = (struct shape){ .columns = st->answer.columns,
 		.count = st->answer.count };

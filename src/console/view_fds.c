@@ -1,5 +1,7 @@
-/* view_fds.c - SHOW FDS: our sockets, and how they get to another process.
+/* view_fds.c - SHOW FDS: our sockets, and their way to another process.
  * SPDX-License-Identifier: ISC */
+#include "console/view_fds.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +16,6 @@
 #include "base/net.h"
 #include "console/admin.h"
 #include "console/console.h"
-#include "console/fds.h"
 #include "console/handover.h"
 #include "console/selection.h"
 #include "console/view_merge.h"
@@ -139,7 +140,7 @@ static char *state_text(struct socket_row *r)
 }
 
 /* The successor does without this session, so that it gets all the others. */
-static int leave(const struct socket_row *r)
+static int view_fds_leave(const struct socket_row *r)
 {
 	log_at(LEVEL_WARNING, r->who, "can't be handed over: its state takes "
 	    "more than %d MB, or than there is memory for: its session will "
@@ -153,7 +154,7 @@ static int emit(const struct walk *w, struct socket_row *r)
 	char *state = state_text(r);
 
 	if (with_state && state == NULL)
-		return leave(r);
+		return view_fds_leave(r);
 
 	const bool shown = w->view->variant != FOR_EYES && r->pool != NULL;
 	const struct credentials *const secret = shown ?
@@ -175,7 +176,7 @@ static int emit(const struct walk *w, struct socket_row *r)
 	return rc;
 }
 
-static int client_row(const struct walk *w, const struct client *c)
+static int view_fds_client_row(const struct walk *w, const struct client *c)
 {
 	const int whom = w->view->variant;
 	struct socket_row r = {
@@ -205,7 +206,7 @@ static int client_row(const struct walk *w, const struct client *c)
 	return emit(w, &r);
 }
 
-static int server_row(const struct walk *w, const struct server *s)
+static int view_fds_server_row(const struct walk *w, const struct server *s)
 {
 	const struct pool *const p = s->ps.pool;
 	const int whom = w->view->variant;
@@ -243,21 +244,21 @@ static int listener_row(void *arg, int fd, const struct net_addr *addr)
 		.addr = addr });
 }
 
-static int walk_logins(const struct walk *w)
+static int view_fds_walk_logins(const struct walk *w)
 {
 	struct view_merge m;
 	const struct client *c;
 
 	view_merge_begin(&m, w->a, MERGE_LOGINS);
 	while ((c = view_merge_take(&m)) != NULL) {
-		if (client_row(&(struct walk){ m.a, w->view, w->sink,
+		if (view_fds_client_row(&(struct walk){ m.a, w->view, w->sink,
 		    w->left }, c) != 0)
 			return -1;
 	}
 	return 0;
 }
 
-static int walk_pool(const struct walk *w, const struct pool *p)
+static int view_fds_walk_pool(const struct walk *w, const struct pool *p)
 {
 	static const enum client_state clients[] = { CLIENT_ACTIVE,
 		CLIENT_WAITING, CLIENT_WELCOME };
@@ -268,13 +269,13 @@ static int walk_pool(const struct walk *w, const struct pool *p)
 
 	for (size_t i = 0; i < VIEW_COUNT(clients); i++) {
 		DL_FOREACH(p->clients[clients[i]], pc) {
-			if (client_row(w, client_of(pc)) != 0)
+			if (view_fds_client_row(w, client_of(pc)) != 0)
 				return -1;
 		}
 	}
 	for (size_t i = 0; i < VIEW_COUNT(servers); i++) {
 		DL_FOREACH(p->servers[servers[i]], ps) {
-			if (server_row(w, server_of(ps)) != 0)
+			if (view_fds_server_row(w, server_of(ps)) != 0)
 				return -1;
 		}
 	}
@@ -288,12 +289,13 @@ static void walk_all(struct walk *w)
 	const struct pool *p;
 
 	if (a->ops->each_listener(a->app, listener_row, w) != 0 ||
-	    walk_logins(w) != 0)
+	    view_fds_walk_logins(w) != 0)
 		return;
 	view_merge_begin(&m, a, MERGE_POOLS);
 	while ((p = view_merge_take(&m)) != NULL) {
-		if (!p->key.db->console && walk_pool(&(struct walk){ m.a,
-		    w->view, w->sink, w->left }, p) != 0)
+		if (!p->key.db->console &&
+		    view_fds_walk_pool(&(struct walk){ m.a, w->view,
+		    w->sink, w->left }, p) != 0)
 			return;
 	}
 }
@@ -323,7 +325,7 @@ struct view_group view_group_fds(void)
 /* --- with descriptors --- */
 
 /* Rows and columns all, as they are; the last column may be missing. */
-static bool is_whole(const struct selection *s)
+static bool view_fds_is_whole(const struct selection *s)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		if (s->from[i] != i)
@@ -335,7 +337,7 @@ static bool is_whole(const struct selection *s)
 
 bool fds_may_pass(const struct client *c, const struct selection *s)
 {
-	return strcmp(s->view->topic, "FDS") == 0 && is_whole(s) &&
+	return strcmp(s->view->topic, "FDS") == 0 && view_fds_is_whole(s) &&
 	    c->own_user && c->addr.family == NET_UNIX &&
 	    c->stream.tls == NULL;
 }
@@ -347,7 +349,7 @@ struct pass_sink {
 	bool failed;
 };
 
-static int on_row(struct row_sink *sink, const struct cell *cells)
+static int view_fds_on_row(struct row_sink *sink, const struct cell *cells)
 {
 	struct pass_sink *const to = container_of(sink, struct pass_sink, sink);
 	struct writer w;
@@ -366,7 +368,7 @@ int fds_pass(struct console *k, const struct view *v, struct err *e)
 	struct view with = *v;
 	const usec_t limit = sessions_settings(k->admin->ss)->suspend_timeout;
 	struct pass_sink to = {
-		.sink = { on_row }, .shape = view_shape(v),
+		.sink = { view_fds_on_row }, .shape = view_shape(v),
 		/* nobody is served until the reader has them all */
 		.way = { st->fd, time_precise() +
 		    (limit > 0 ? limit : PASS_TIME) },

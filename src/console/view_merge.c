@@ -1,13 +1,135 @@
-/* view_merge.c - things of all workers, in the order that one would show.
+/* view_merge.c - the things of all workers, shown as if one worker had them.
  * SPDX-License-Identifier: ISC */
 #include "console/view_merge.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/container.h"
 #include "base/cursor.h"
 #include "console/admin.h"
+#include "console/table.h"
 #include "pool/catalog.h"
+#include "pool/users.h"
 #include "session/client.h"
+#include "session/server.h"
 #include "session/timers.h"
+
+static struct database *view_merge_find_database(const struct admin *a,
+    const struct database *db)
+{
+	return catalog_find_database(a->ss->catalog, db->name);
+}
+
+const struct pool *view_fold_part(const struct admin *a, const struct pool *p)
+{
+	struct catalog *const c = a->ss->catalog;
+	struct database *const db = view_merge_find_database(a, p->key.db);
+	struct user *const u = db == NULL ? NULL :
+	    catalog_find_user(c, p->key.user->name);
+
+	return u == NULL ? NULL : catalog_find_pool(c, db, u);
+}
+
+/* --- pools --- */
+
+static void add_latencies(struct latencies *sum, const struct pool *p)
+{
+	/* counts that the hot path left out are to be added */
+	latencies_settle((struct pool *)(uintptr_t)p);
+	for (size_t i = 0; p->latencies != NULL && i < LATENCIES; i++) {
+		const struct histogram *const h = &p->latencies->of[i];
+
+		histogram_add(&sum->of[i], h);
+		histogram_summary_add(&sum->of[i].last, &h->last);
+	}
+}
+
+static void view_merge_add_pool(struct pool *sum, const struct pool *p)
+{
+	for (int i = 0; i < SERVER_STATES; i++)
+		sum->server_count[i] += p->server_count[i];
+	for (int i = 0; i < CLIENT_STATES; i++) {
+		const struct pool_client *const head = p->clients[i];
+
+		sum->client_count[i] += p->client_count[i];
+		if (head != NULL && (sum->clients[i] == NULL ||
+		    head->wait_since < sum->clients[i]->wait_since))
+			sum->clients[i] = p->clients[i];
+	}
+	counters_add(&sum->counted.now, &p->counted.now);
+	counters_add(&sum->counted.before, &p->counted.before);
+	sum->pinned += p->pinned;
+	sum->listeners += p->listeners;
+	sum->lookups += p->lookups;
+	sum->failing = sum->failing && p->failing;
+	if (p->failing_since > sum->failing_since)
+		sum->failing_since = p->failing_since;
+}
+
+const struct pool *view_fold_pool(struct view_fold *f, const struct admin *a,
+    const struct pool *p)
+{
+	view_fold_fini(f);
+	if (p->is_part)
+		return NULL;
+	if (p->share.ledger == NULL)
+		return p;
+	f->pool = *p;
+	add_latencies(&f->latencies, p);
+	for (; a != NULL; a = a->next) {
+		const struct pool *const part = view_fold_part(a, p);
+
+		if (part == NULL || part == p)
+			continue;
+		view_merge_add_pool(&f->pool, part);
+		add_latencies(&f->latencies, part);
+	}
+	f->pool.latencies = &f->latencies;
+	return &f->pool;
+}
+
+/* --- databases --- */
+
+static void add_database(struct database *sum, const struct database *db)
+{
+	sum->servers += db->servers;
+	sum->clients += db->clients;
+	sum->logins += db->logins;
+}
+
+const struct database *view_fold_database(struct view_fold *f,
+    const struct admin *a, const struct database *db)
+{
+	if (db->is_part)
+		return NULL;
+	if (db->share.ledger == NULL)
+		return db;
+	f->db = *db;
+	f->db.pools = NULL;
+	f->pool = (struct pool){ .key = { &f->db, NULL } };
+	for (; a != NULL; a = a->next) {
+		const struct database *const part =
+		    view_merge_find_database(a, db);
+
+		if (part == NULL)
+			continue;
+		if (part != db)
+			add_database(&f->db, part);
+		for (const struct pool *p = part->pools; p != NULL;
+		    p = p->db_next) {
+			view_merge_add_pool(&f->pool, p);
+			f->db.pools = &f->pool;
+		}
+	}
+	return &f->db;
+}
+
+void view_fold_fini(struct view_fold *f)
+{
+	latencies_fini(&f->latencies);
+	f->latencies = (struct latencies){ .unassigned = 0 };
+}
 
 /* --- databases --- */
 
@@ -45,7 +167,7 @@ static const void *fold_database(struct view_merge *m, const void *item)
 
 /* --- pools --- */
 
-static const void *pool_at(const struct cursor_node *n)
+static const void *view_merge_pool_at(const struct cursor_node *n)
 {
 	return n == NULL ? NULL : container_of(n, struct pool, node);
 }
@@ -55,14 +177,14 @@ static const void *first_pool(const struct admin *a)
 	struct cursor_list *const all = &a->ss->catalog->all_pools;
 
 	cursor_list_arrange(all);
-	return pool_at(all->first);
+	return view_merge_pool_at(all->first);
 }
 
 static const void *next_pool(const void *item)
 {
 	const struct pool *const p = item;
 
-	return pool_at(p->node.next);
+	return view_merge_pool_at(p->node.next);
 }
 
 static int compare_pools(const void *a, const void *b)
@@ -173,4 +295,54 @@ const void *view_merge_take(struct view_merge *m)
 void view_merge_end(struct view_merge *m)
 {
 	view_fold_fini(&m->fold);
+}
+
+static void view_merge_add(struct sums *sum, const struct sessions *ss)
+{
+	struct catalog *const c = ss->catalog;
+	const int64_t users = (int64_t)users_count(c);
+	struct dns_stat dns = { .names = 0 };
+
+	if (ss->dns != NULL)
+		dns_stat(ss->dns, &dns);
+	sum->databases += HASH_COUNT(c->databases) - c->part_databases;
+	/* each worker knows the users of the files */
+	sum->users = users > sum->users ? users : sum->users;
+	sum->pools += HASH_COUNT(c->pools);
+	/* a part is none by itself */
+	for (const struct pool *p = c->shared; p != NULL; p = p->shared_next)
+		sum->pools -= p->is_part;
+	sum->clients += c->clients;
+	sum->logins += ss->logins;
+	sum->servers += ss->servers;
+	sum->dns.names += dns.names;
+	sum->dns.zones += dns.zones;
+	sum->dns.queries += dns.queries;
+}
+
+struct sums sums_of(const struct admin *a)
+{
+	struct sums sum = { .databases = 0 };
+
+	for (; a != NULL; a = a->next)
+		view_merge_add(&sum, a->ss);
+	return sum;
+}
+
+/* What one worker has made another may have freed: the sum is right. */
+struct mem_stat sums_of_memory(const struct admin *a, enum mem_kind kind)
+{
+	if (kind == MEM_LIBRARY)
+		return mem_library();
+	struct mem_stat sum = *mem_stat(kind);
+
+	for (a = a->next; a != NULL; a = a->next) {
+		const struct mem_stat *const st = &a->memory[kind];
+
+		sum.used += st->used;
+		sum.bytes += st->bytes;
+		if (sum.size == 0)
+			sum.size = st->size;
+	}
+	return sum;
 }

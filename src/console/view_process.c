@@ -1,19 +1,24 @@
-/* view_process.c - SHOW VERSION, CONFIG, STATE, LISTS, MEM.
+/* view_process.c - SHOW VERSION, CONFIG, STATE, LISTS, MEM, COUNTERS, DNS,
+ * WORKERS.
  * SPDX-License-Identifier: ISC */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/net.h"
+#include "base/text.h"
 #include "conf/ldap_options.h"
 #include "console/admin.h"
+#include "console/driver_query.h"
 #include "console/judgement.h"
-#include "console/sums.h"
-#include "console/version.h"
+#include "console/view_merge.h"
 #include "console/views.h"
+#include "io/dns.h"
 #include "login/peer.h"
 #include "pool/catalog.h"
-#include "pool/drain.h"
+#include "pool/hosts.h"
+#include "pool/tally.h"
 #include "upstream/tls_setup.h"
 
 #define VERSIONS(X) \
@@ -25,7 +30,7 @@ static const struct column version_columns[] = { VERSIONS(VIEW_COLUMN) };
 #define CONFIG(X) \
 	X(TEXT, "key", PLAIN, cell_text(rows[i].name)) \
 	X(TEXT, "value", PLAIN, \
-	    cell_text(shown(&rows[i], set, buf, sizeof buf))) \
+	    cell_text(view_process_shown(&rows[i], set, buf, sizeof buf))) \
 	X(TEXT, "default", PLAIN, cell_text(rows[i].def)) \
 	X(TEXT, "changeable", PLAIN, \
 	    cell_text(is_changeable(&rows[i], set) ? "yes" : "no")) \
@@ -72,8 +77,8 @@ static void version_rows(const struct admin *a, const struct view *v,
 }
 
 /* A user of the console that may see settings may not see passwords. */
-static const char *shown(const struct option_row *o, const struct settings *s,
-    char *buf, size_t size)
+static const char *view_process_shown(const struct option_row *o,
+    const struct settings *s, char *buf, size_t size)
 {
 	const char *text = option_show(o, s, buf, size);
 
@@ -261,7 +266,7 @@ static void health_rows(const struct admin *a, const struct view *v,
 	(void)judge(a, NULL, health_row, &h);
 }
 
-static int64_t count_peers(const struct config *config)
+static int64_t view_process_count_peers(const struct config *config)
 {
 	int64_t n = 0;
 
@@ -283,7 +288,7 @@ static void lists_rows(const struct admin *a, const struct view *v,
 	} rows[] = {
 		{ "databases", l.databases },
 		{ "users", l.users },
-		{ "peers", count_peers(a->ss->catalog->config) },
+		{ "peers", view_process_count_peers(a->ss->catalog->config) },
 		{ "pools", l.pools },
 		{ "peer_pools", HASH_COUNT(a->ss->peers) },
 		{ "free_clients", 0 },
@@ -349,6 +354,167 @@ struct view_group view_group_process(void)
 		{ .topic = "MEM", .spread = VIEW_FIRST,
 		    VIEW_COLUMNS(mem_columns),
 		    .rows = mem_rows, .over = VIEW_WHOLE },
+	};
+
+	return (struct view_group){ views, VIEW_COUNT(views) };
+}
+
+#define LABEL_BYTES 160
+
+#define COUNTERS_VIEW(X) \
+	X(TEXT, "name", PLAIN, cell_text(out->name)) \
+	X(TEXT, "label", PLAIN, cell_text(label)) \
+	X(INT8, "value", PLAIN, cell_number((int64_t)n->value))
+
+static const struct column counters_columns[] = {
+	COUNTERS_VIEW(VIEW_COLUMN) };
+
+struct out {
+	struct row_sink *sink;
+	const char *name;
+};
+
+static int view_process_put(void *arg, const struct tally_count *n)
+{
+	const struct out *const out = arg;
+	struct row_sink *const sink = out->sink;
+	char label[LABEL_BYTES];
+	struct text t;
+
+	text_init(&t, label, sizeof label);
+	for (size_t i = 0; i < n->label_count; i++)
+		text_addf(&t, "%s%s=%s", i > 0 ? ", " : "",
+		    n->labels[i].name, n->labels[i].value);
+	return sink->row(sink, VIEW_ROW(COUNTERS_VIEW));
+}
+
+static void counters_rows(const struct admin *a, const struct view *v,
+    struct row_sink *sink)
+{
+	struct tally sum = { .errors = { { 0 } } };
+
+	(void)v;
+	for (; a != NULL; a = a->next)
+		tally_add(&sum, &a->ss->tally);
+	for (int i = 0; i < TALLY_TABLES; i++) {
+		const enum tally_table table = (enum tally_table)i;
+		struct out out = { sink, tally_name(table) };
+
+		if (tally_each(&sum, table, view_process_put, &out) != 0)
+			return;
+	}
+}
+
+struct view_group view_group_counters(void)
+{
+	static const struct view views[] = {
+		{ .topic = "COUNTERS", .spread = VIEW_FIRST,
+		    VIEW_COLUMNS(counters_columns),
+		    .rows = counters_rows },
+	};
+
+	return (struct view_group){ views, VIEW_COUNT(views) };
+}
+
+/* All addresses of a name, with their commas. */
+#define ADDRS_TEXT_MAX (DNS_ADDRS_MAX * NET_TEXT_MAX)
+
+#define HOSTS(X) \
+	X(TEXT, "hostname", PLAIN, cell_text(n->name)) \
+	X(INT8, "ttl", PLAIN, cell_number(n->ttl / USEC)) \
+	X(TEXT, "addrs", PLAIN, cell_text(text))
+
+static const struct column hosts_columns[] = { HOSTS(VIEW_COLUMN) };
+
+#define ZONES(X) \
+	X(TEXT, "zonename", PLAIN, cell_text(z->name)) \
+	X(INT8, "serial", PLAIN, cell_number(z->serial)) \
+	X(INT4, "count", PLAIN, cell_number(z->names))
+
+static const struct column zones_columns[] = { ZONES(VIEW_COLUMN) };
+
+static int host_row(void *arg, const struct dns_name *n)
+{
+	struct row_sink *const sink = arg;
+	char text[ADDRS_TEXT_MAX], addr[NET_TEXT_MAX];
+	struct text t;
+
+	text_init(&t, text, sizeof text);
+	for (unsigned i = 0; i < n->count; i++)
+		text_addf(&t, "%s%s", i > 0 ? "," : "",
+		    net_format(&n->addrs[i], addr, sizeof addr));
+	return sink->row(sink, VIEW_ROW(HOSTS));
+}
+
+static void hosts_rows(const struct admin *a, const struct view *v,
+    struct row_sink *sink)
+{
+	(void)v;
+	if (a->ss->dns != NULL)
+		dns_each(a->ss->dns, host_row, sink);
+}
+
+static int zone_row(void *arg, const struct dns_zone *z)
+{
+	struct row_sink *const sink = arg;
+
+	return sink->row(sink, VIEW_ROW(ZONES));
+}
+
+static void zones_rows(const struct admin *a, const struct view *v,
+    struct row_sink *sink)
+{
+	(void)v;
+	if (a->ss->dns != NULL)
+		dns_each_zone(a->ss->dns, zone_row, sink);
+}
+
+struct view_group view_group_dns(void)
+{
+	static const struct view views[] = {
+		{ .topic = "DNS_HOSTS", VIEW_COLUMNS(hosts_columns),
+		    .rows = hosts_rows, .over = VIEW_WHOLE },
+		{ .topic = "DNS_ZONES", VIEW_COLUMNS(zones_columns),
+		    .rows = zones_rows, .over = VIEW_WHOLE },
+	};
+
+	return (struct view_group){ views, VIEW_COUNT(views) };
+}
+
+#define WORKERS(X) \
+	X(INT4, "worker", PLAIN, cell_number(ss->worker)) \
+	X(INT4, "databases", PLAIN, cell_number(HASH_COUNT(c->databases))) \
+	X(INT4, "pools", PLAIN, cell_number(HASH_COUNT(c->pools))) \
+	X(INT4, "clients", PLAIN, cell_number(c->clients)) \
+	X(INT4, "login_clients", PLAIN, cell_number(ss->logins)) \
+	X(INT4, "servers", PLAIN, cell_number(ss->servers)) \
+	X(INT4, "load_percent", PLAIN, load->known ? \
+	    cell_number(load->percent) : cell_text(NULL)) \
+	X(INT8, "longest_turn_us", PLAIN, load->known ? \
+	    cell_number(load->longest) : cell_text(NULL)) \
+	X(INT8, "servers_in", PLAIN, cell_number(ss->servers_in)) \
+	X(INT8, "servers_out", PLAIN, cell_number(ss->servers_out)) \
+	X(INT8, "clients_in", PLAIN, cell_number(ss->clients_in)) \
+	X(INT8, "clients_out", PLAIN, cell_number(ss->clients_out))
+
+static const struct column workers_columns[] = { WORKERS(VIEW_COLUMN) };
+
+static void workers_rows(const struct admin *a, const struct view *v,
+    struct row_sink *sink)
+{
+	const struct sessions *const ss = a->ss;
+	const struct admin_load *const load = &a->load;
+	struct catalog *const c = ss->catalog;
+
+	(void)v;
+	(void)sink->row(sink, VIEW_ROW(WORKERS));
+}
+
+struct view_group view_group_workers(void)
+{
+	static const struct view views[] = {
+		{ .topic = "WORKERS", VIEW_COLUMNS(workers_columns),
+		    .rows = workers_rows, .over = VIEW_WHOLE },
 	};
 
 	return (struct view_group){ views, VIEW_COUNT(views) };

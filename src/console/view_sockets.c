@@ -14,7 +14,7 @@
 #include "login/peer.h"
 #include "notify/channels.h"
 #include "pool/catalog.h"
-#include "pool/host_role.h"
+#include "pool/hosts.h"
 #include "pool/wait.h"
 #include "proto/msg.h"
 #include "proto/params.h"
@@ -63,7 +63,8 @@
 	X(INT8, "transaction_us", EXTENDED, cell_number(x->transaction)) \
 	X(INT4, "client_id", EXTENDED, x->client == NULL ? cell_text(NULL) : \
 	    cell_number(view_id(x->client->id))) \
-	X(TEXT, "client", EXTENDED, cell_text(peer_of(x->client, from)))
+	X(TEXT, "client", EXTENDED, \
+	    cell_text(view_sockets_peer_of(x->client, from)))
 
 #define CLIENTS(X) \
 	PINNED(X) \
@@ -222,7 +223,8 @@ static int32_t server_pid(const struct server *s)
 }
 
 /* "10.0.0.7:51034", "[::1]:51034", "unix"; NULL: there is nobody. */
-static const char *peer_of(const struct client *c, char buf[NET_TEXT_MAX])
+static const char *view_sockets_peer_of(const struct client *c,
+    char buf[NET_TEXT_MAX])
 {
 	return c == NULL ? NULL : c->addr.family == NET_UNIX ? "unix" :
 	    net_format(&c->addr, buf, NET_TEXT_MAX);
@@ -347,8 +349,8 @@ static int session_row(const struct walk *w, const struct session *x)
 }
 
 /* What one in this state is called; NULL: it is in none of the lists. */
-static const struct part *part_of(const struct view *v, bool is_server,
-    int state)
+static const struct part *view_sockets_part_of(const struct view *v,
+    bool is_server, int state)
 {
 	const struct part *const parts = variants[v->variant].parts;
 
@@ -377,8 +379,8 @@ static const char *state_name(const struct part *part, const void *other)
 	    part->name;
 }
 
-static const char *reason_of(const struct admin *a, const struct pool *p,
-    int state)
+static const char *view_sockets_reason_of(const struct admin *a,
+    const struct pool *p, int state)
 {
 	return p->client_count[state] == 0 ? NULL : wait_name(wait_reason(p,
 	    (enum client_state)state, a->ss->catalog, time_now()));
@@ -392,11 +394,12 @@ static int login_row(const struct walk *w, const struct client *c)
 }
 
 /* One by itself. */
-static int client_row(const struct admin *a, const struct view *v,
+static int view_sockets_client_row(const struct admin *a, const struct view *v,
     const void *item, struct row_sink *sink)
 {
 	const struct client *const c = item;
-	const struct part *const part = part_of(v, false, c->pc.state);
+	const struct part *const part =
+	    view_sockets_part_of(v, false, c->pc.state);
 	const struct walk w = walk_of(a, v, sink);
 
 	if (c->pc.state == CLIENT_LOGIN && shows_logins(v))
@@ -406,15 +409,16 @@ static int client_row(const struct admin *a, const struct view *v,
 	struct session x = client_session(c,
 	    state_name(part, c->pc.server));
 
-	x.wait_reason = reason_of(a, c->pc.pool, c->pc.state);
+	x.wait_reason = view_sockets_reason_of(a, c->pc.pool, c->pc.state);
 	return session_row(&w, &x);
 }
 
-static int server_row(const struct admin *a, const struct view *v,
+static int view_sockets_server_row(const struct admin *a, const struct view *v,
     const void *item, struct row_sink *sink)
 {
 	const struct server *const s = item;
-	const struct part *const part = part_of(v, true, s->ps.state);
+	const struct part *const part =
+	    view_sockets_part_of(v, true, s->ps.state);
 	const struct walk w = walk_of(a, v, sink);
 
 	if (part == NULL)
@@ -428,7 +432,7 @@ static int server_row(const struct admin *a, const struct view *v,
 static int walk_clients(const struct walk *w, const struct pool *p,
     const struct part *part)
 {
-	const char *const reason = reason_of(w->a, p, part->state);
+	const char *const reason = view_sockets_reason_of(w->a, p, part->state);
 	const struct pool_client *pc;
 
 	DL_FOREACH(p->clients[part->state], pc) {
@@ -459,7 +463,7 @@ static int walk_servers(const struct walk *w, const struct pool *p,
 	return 0;
 }
 
-static int walk_pool(const struct walk *w, const struct pool *p)
+static int view_sockets_walk_pool(const struct walk *w, const struct pool *p)
 {
 	const struct part *const parts = variants[w->view->variant].parts;
 	const size_t count = variants[w->view->variant].count;
@@ -482,7 +486,7 @@ static int walk_pools(const struct admin *a, const struct view *v,
 	while ((p = view_merge_take(&m)) != NULL) {
 		const struct walk w = walk_of(m.a, v, sink);
 
-		if (walk_pool(&w, p) != 0)
+		if (view_sockets_walk_pool(&w, p) != 0)
 			return -1;
 	}
 	return 0;
@@ -496,14 +500,14 @@ static int walk_peers(const struct admin *a, const struct view *v,
 	peer_sort(a->ss);
 	for (const struct peer *p = a->ss->peers; p != NULL;
 	    p = p->hh.next) {
-		if (walk_pool(&w, &p->pool) != 0)
+		if (view_sockets_walk_pool(&w, &p->pool) != 0)
 			return -1;
 	}
 	return 0;
 }
 
-static void walk_logins(const struct admin *a, const struct view *v,
-    struct row_sink *sink)
+static void view_sockets_walk_logins(const struct admin *a,
+    const struct view *v, struct row_sink *sink)
 {
 	struct view_merge m;
 	const struct client *c;
@@ -524,36 +528,50 @@ static void sockets_rows(const struct admin *a, const struct view *v,
 	if (walk_pools(a, v, sink) != 0 || walk_peers(a, v, sink) != 0)
 		return;
 	if (shows_logins(v))
-		walk_logins(a, v, sink);
+		view_sockets_walk_logins(a, v, sink);
 }
 
 struct view_group view_group_sockets(void)
 {
 	static const struct view servers_of_sockets = {
-		.over = VIEW_SERVERS, .item = server_row,
+		.over = VIEW_SERVERS, .item = view_sockets_server_row,
 		.variant = VARIANT_SOCKETS };
 	static const struct view servers_of_active = {
-		.over = VIEW_SERVERS, .item = server_row,
+		.over = VIEW_SERVERS, .item = view_sockets_server_row,
 		.variant = VARIANT_ACTIVE };
 	static const struct view views[] = {
-		{ .topic = "CLIENTS", .spread = VIEW_FIRST,
+		{ .topic = "CLIENTS",
+		    .spread = VIEW_FIRST,
 		    VIEW_COLUMNS(clients_columns),
-		    .rows = sockets_rows, .over = VIEW_CLIENTS,
-		    .item = client_row, .variant = VARIANT_CLIENTS },
-		{ .topic = "SERVERS", .spread = VIEW_FIRST,
+		    .rows = sockets_rows,
+		    .over = VIEW_CLIENTS,
+		    .item = view_sockets_client_row,
+		    .variant = VARIANT_CLIENTS },
+		{ .topic = "SERVERS",
+		    .spread = VIEW_FIRST,
 		    VIEW_COLUMNS(servers_columns),
-		    .rows = sockets_rows, .over = VIEW_SERVERS,
-		    .item = server_row, .variant = VARIANT_SERVERS },
-		{ .topic = "SOCKETS", .spread = VIEW_FIRST,
+		    .rows = sockets_rows,
+		    .over = VIEW_SERVERS,
+		    .item = view_sockets_server_row,
+		    .variant = VARIANT_SERVERS },
+		{ .topic = "SOCKETS",
+		    .spread = VIEW_FIRST,
 		    VIEW_COLUMNS(sockets_columns),
-		    .rows = sockets_rows, .over = VIEW_CLIENTS,
-		    .item = client_row, .then = &servers_of_sockets,
-		    .variant = VARIANT_SOCKETS, .console = true },
-		{ .topic = "ACTIVE_SOCKETS", .spread = VIEW_FIRST,
+		    .rows = sockets_rows,
+		    .over = VIEW_CLIENTS,
+		    .item = view_sockets_client_row,
+		    .then = &servers_of_sockets,
+		    .variant = VARIANT_SOCKETS,
+		    .console = true },
+		{ .topic = "ACTIVE_SOCKETS",
+		    .spread = VIEW_FIRST,
 		    VIEW_COLUMNS(sockets_columns),
-		    .rows = sockets_rows, .over = VIEW_CLIENTS,
-		    .item = client_row, .then = &servers_of_active,
-		    .variant = VARIANT_ACTIVE, .console = true },
+		    .rows = sockets_rows,
+		    .over = VIEW_CLIENTS,
+		    .item = view_sockets_client_row,
+		    .then = &servers_of_active,
+		    .variant = VARIANT_ACTIVE,
+		    .console = true },
 	};
 
 	return (struct view_group){ views, VIEW_COUNT(views) };

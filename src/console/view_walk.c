@@ -10,7 +10,8 @@
 #include "session/client.h"
 #include "session/server.h"
 
-static struct cursor_list *list_of(const struct admin *a, enum view_over over)
+static struct cursor_list *view_walk_list_of(const struct admin *a,
+    enum view_over over)
 {
 	struct sessions *const ss = a->ss;
 
@@ -52,7 +53,7 @@ static const struct {
 	size_t node;			/* its place in an item */
 	int (*compare)(const struct cursor_node *a,
 	    const struct cursor_node *b);
-} kinds[] = {
+} view_walk_kinds[] = {
 	[VIEW_DATABASES] = { offsetof(struct database, node),
 	    database_compare },
 	[VIEW_POOLS] = { offsetof(struct pool, node), pool_compare },
@@ -62,7 +63,7 @@ static const struct {
 
 static const void *item_of(enum view_over over, const struct cursor_node *n)
 {
-	return (const char *)n - kinds[over].node;
+	return (const char *)n - view_walk_kinds[over].node;
 }
 
 static size_t count_up_to(const struct cursor_list *list, size_t max)
@@ -82,7 +83,7 @@ bool view_walk_is_long(const struct admin *a, const struct view *v,
 
 	for (; v != NULL; v = v->then) {
 		for (const struct admin *at = a; at != NULL; at = at->next)
-			count += count_up_to(list_of(at, v->over),
+			count += count_up_to(view_walk_list_of(at, v->over),
 			    max + 1 - count);
 	}
 	return count > max;
@@ -119,40 +120,41 @@ static bool begin_others(struct view_walk *w)
 }
 
 /* One worker's a time: it may have very many to bring in order. */
-static void begin_next(struct view_walk *w)
+static void view_walk_begin_next(struct view_walk *w)
 {
 	const struct admin *const a = w->rest;
 
 	w->of[w->count].a = a;
-	cursor_begin(&w->of[w->count++].cursor, list_of(a, w->v->over));
+	cursor_begin(&w->of[w->count++].cursor,
+	    view_walk_list_of(a, w->v->over));
 	w->rest = w->count < USERS_CATALOGS ? a->next : NULL;
 }
 
 /* Does the next of worker i come before that of worker k? */
-static bool is_before(const struct view_walk *w, size_t i, size_t k)
+static bool view_walk_is_before(const struct view_walk *w, size_t i, size_t k)
 {
 	const struct cursor_node *const a = cursor_next(&w->of[i].cursor);
 	const struct cursor_node *const b = cursor_next(&w->of[k].cursor);
 
 	if (a == NULL || b == NULL)
 		return a != NULL;
-	return kinds[w->v->over].compare(a, b) < 0;
+	return view_walk_kinds[w->v->over].compare(a, b) < 0;
 }
 
 /* The worker whose next one is next of all. */
-static size_t first_of(const struct view_walk *w)
+static size_t view_walk_first_of(const struct view_walk *w)
 {
 	size_t first = 0;
 
 	for (size_t i = 1; i < w->count; i++) {
-		if (is_before(w, i, first))
+		if (view_walk_is_before(w, i, first))
 			first = i;
 	}
 	return first;
 }
 
 /* As one with its parts; NULL: it is one. */
-static const void *fold(struct view_walk *w, const void *item)
+static const void *view_walk_fold(struct view_walk *w, const void *item)
 {
 	switch (w->v->over) {
 	case VIEW_DATABASES:
@@ -169,10 +171,10 @@ static const void *fold(struct view_walk *w, const void *item)
 }
 
 /* Returns false when nobody wants more. */
-static bool put(struct view_walk *w, const struct admin *a, const void *item,
-    struct row_sink *sink)
+static bool view_walk_put(struct view_walk *w, const struct admin *a,
+    const void *item, struct row_sink *sink)
 {
-	const void *const whole = fold(w, item);
+	const void *const whole = view_walk_fold(w, item);
 
 	return whole == NULL || w->v->item(a, w->v, whole, sink) == 0;
 }
@@ -183,7 +185,7 @@ bool view_walk_next(struct view_walk *w, struct row_sink *sink)
 	const bool first = !w->begun;
 
 	if (w->rest != NULL) {
-		begin_next(w);
+		view_walk_begin_next(w);
 		return true;
 	}
 	w->begun = true;
@@ -193,9 +195,9 @@ bool view_walk_next(struct view_walk *w, struct row_sink *sink)
 		return false;
 	if (first && v->begin != NULL)
 		return v->begin(w->a, sink) == 0;
-	const size_t i = first_of(w);
+	const size_t i = view_walk_first_of(w);
 	const struct cursor_node *const n = cursor_take(&w->of[i].cursor);
 
 	return n == NULL ? begin_others(w) :
-	    put(w, w->of[i].a, item_of(v->over, n), sink);
+	    view_walk_put(w, w->of[i].a, item_of(v->over, n), sink);
 }

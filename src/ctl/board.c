@@ -1,4 +1,5 @@
-/* board.c - the lists of status and top: which columns, how wide, in what order.
+/* board.c - the lists of status and top: which columns, how wide, in what
+ * order.
  * SPDX-License-Identifier: ISC */
 #include "ctl/board.h"
 
@@ -7,8 +8,8 @@
 
 #include "base/text.h"
 #include "ctl/grid.h"
-#include "ctl/printable.h"
-#include "ctl/summary.h"
+#include "ctl/status.h"
+#include "ctl/terminal.h"
 
 #define CELL_MAX 512
 #define GAP 1			/* blanks between columns */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "ctl/printable.h"
+#include "ctl/terminal.h"
 
 static void say(const char *fmt, va_list ap)
     __attribute__((format(printf, 1, 0)));

@@ -20,9 +20,8 @@
 #include "base/text.h"
 #include "ctl/command.h"
 #include "ctl/grid.h"
-#include "ctl/password.h"
-#include "ctl/printable.h"
-#include "ctl/usual.h"
+#include "ctl/place.h"
+#include "ctl/terminal.h"
 
 #define CONNECT_TIMEOUT (15 * USEC)
 #define NO_FILE "/dev/null/none"	/* nothing can be there */

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "conf/words.h"
 #include "ctl/command.h"
-#include "ctl/printable.h"
 #include "ctl/terminal.h"
 #include "proto/scram_verifier.h"
 

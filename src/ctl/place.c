@@ -2,13 +2,26 @@
  * SPDX-License-Identifier: ISC */
 #include "ctl/place.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "base/crypto.h"
 #include "base/err.h"
+#include "base/input.h"
 #include "base/mem.h"
+#include "base/os.h"
 #include "base/text.h"
+#include "conf/env_settings.h"
+#include "conf/file.h"
+#include "conf/ini.h"
+#include "conf/persist.h"
 
 #define CONSOLE "pgbouncer"	/* name of the database, and of its user */
 #define ADDRESS_MAX 1024
@@ -232,4 +245,191 @@ int place_find(struct place *p, const struct place_facts *f, struct err *e)
 		return 0;
 	}
 	return set_user(p, f) == 0 ? 0 : err_nomem(e);
+}
+
+/*
+ * A package installs one of them, although only the pooler of the other may
+ * run.
+ */
+
+/* In the form of libpq, where '@' stands for the abstract name space. */
+static bool socket_answers(const char *folder, int port)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	const int n = snprintf(a.sun_path, sizeof(a.sun_path),
+	    "%s/.s.PGSQL.%d", folder, port);
+
+	if (n < 0 || (size_t)n >= sizeof(a.sun_path))
+		return false;
+	if (a.sun_path[0] == '@')
+		a.sun_path[0] = '\0';
+	const socklen_t len = (socklen_t)(offsetof(struct sockaddr_un,
+	    sun_path) + (size_t)n);
+	const int fd = os_socket(AF_UNIX, SOCK_STREAM);
+
+	if (fd < 0)
+		return false;
+	/* a full queue is one of somebody who listens */
+	const bool answers = connect(fd, (struct sockaddr *)&a, len) == 0 ||
+	    errno == EAGAIN;
+
+	close(fd);
+	return answers;
+}
+
+static bool has_folder(const struct settings *s)
+{
+	return s->unix_socket_dir != NULL && s->unix_socket_dir[0] != '\0';
+}
+
+enum sight { MISSING, CLOSED_TO_US, SILENT, ANSWERS };
+
+static enum sight look(const char *path,
+    bool (*address_answers)(const struct settings *s))
+{
+	struct settings s = { 0 };
+	struct err e;
+	enum sight sight = SILENT;
+
+	if (access(path, F_OK) != 0 && errno != EACCES)
+		return MISSING;
+	if (place_read(path, &s, &e) != 0)
+		sight = CLOSED_TO_US;
+	else if (has_folder(&s) ? socket_answers(s.unix_socket_dir,
+	    s.listen_port) : address_answers(&s))
+		sight = ANSWERS;
+	settings_fini(&s);
+	return sight;
+}
+
+const char *usual_choose(const char *const *paths, size_t count,
+    bool (*address_answers)(const struct settings *s))
+{
+	enum sight best = MISSING;
+	const char *chosen = NULL;
+
+	for (size_t i = 0; i < count && best != ANSWERS; i++) {
+		const enum sight sight = look(paths[i], address_answers);
+
+		if (sight > best) {
+			best = sight;
+			chosen = paths[i];
+		}
+	}
+	return chosen;
+}
+
+struct reader {
+	struct settings *set;
+	bool ours;		/* in [pgbouncer] */
+	bool failed;		/* out of memory */
+};
+
+static void take_variable(void *arg, const struct env_setting *s)
+{
+	const struct reader *const r = arg;
+
+	(void)option_set(option_find(s->key), r->set, s->value, NULL);
+}
+
+static enum ini_step on_section(void *arg, const char *name,
+    const struct ini_place *at)
+{
+	struct reader *const r = arg;
+
+	(void)at;
+	r->ours = strcmp(name, "pgbouncer") == 0;
+	if (r->ours && settings_reset(r->set) != 0)
+		r->failed = true;
+	if (r->ours)
+		env_settings_each(ENV_DEFAULT, take_variable, r);
+	return INI_GO;
+}
+
+static enum ini_step on_entry(void *arg, const char *key, const char *value,
+    const struct ini_place *at)
+{
+	static const char *const wanted[] = { "admin_users", "listen_addr",
+		"listen_port", "logfile", "pidfile", "stats_users", "unix_socket_dir",
+		"user" };
+	const struct reader *const r = arg;
+	size_t i = 0;
+
+	(void)at;
+	while (i < sizeof(wanted) / sizeof(*wanted) &&
+	    strcmp(wanted[i], key) != 0)
+		i++;
+	if (r->ours && i < sizeof(wanted) / sizeof(*wanted))
+		(void)option_set(option_find(key), r->set, value, NULL);
+	return INI_GO;
+}
+
+static void on_problem(void *arg, const char *text)
+{
+	(void)arg;
+	(void)text;
+}
+
+static int read_file(struct reader *r, const char *path, unsigned depth);
+
+static enum ini_step on_include(void *arg, const char *path,
+    const struct ini_place *at)
+{
+	return read_file(arg, path, at->depth + 1) == 0 ? INI_GO : INI_BAD;
+}
+
+/* 0, or -1 with errno. */
+static int read_file(struct reader *r, const char *path, unsigned depth)
+{
+	static const struct ini_ops ops = {
+		.section = on_section,
+		.entry = on_entry,
+		.include = on_include,
+		.problem = on_problem,
+	};
+	struct file_text f = { 0 };
+
+	if (file_read(path, &f) != 0)
+		return -1;
+	const struct ini_source src = {
+		.text = f.at, .len = f.len, .file = path, .depth = depth,
+	};
+	(void)ini_parse(&src, &ops, r);
+	file_text_fini(&f);
+	return 0;
+}
+
+/*
+ * libpq takes a host for a folder by its slash alone. Like all names of the
+ * file a relative one counts from where we stand.
+ */
+static int complete_folder(struct settings *s)
+{
+	const char *const dir = s->unix_socket_dir;
+	char here[PATH_MAX], path[2 * PATH_MAX];
+
+	if (dir == NULL || strchr("/@", dir[0]) != NULL ||
+	    getcwd(here, sizeof(here)) == NULL)
+		return 0;
+	snprintf(path, sizeof(path), "%s/%s", strcmp(here, "/") == 0 ? "" :
+	    here, dir);
+	return option_set(option_find("unix_socket_dir"), s, path, NULL);
+}
+
+int place_read(const char *path, struct settings *s, struct err *e)
+{
+	struct reader r = { .set = s };
+	char persisted[PATH_MAX];
+
+	if (settings_init(s) != 0)
+		return err_nomem(e);
+	if (read_file(&r, path, 0) != 0)
+		return err_set(e, ERRCODE_IO_ERROR, "could not read \"%s\": %s",
+		    path, input_why(errno));
+	/* SET PERSIST wrote the file without a section */
+	r.ours = true;
+	if (persist_path(path, persisted, sizeof(persisted)) != NULL)
+		(void)read_file(&r, persisted, 0);
+	env_settings_each(ENV_FORCED, take_variable, &r);
+	return r.failed || complete_folder(s) != 0 ? err_nomem(e) : 0;
 }

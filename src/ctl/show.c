@@ -10,8 +10,6 @@
 #include "ctl/command.h"
 #include "ctl/grid.h"
 #include "ctl/link.h"
-#include "ctl/printable.h"
-#include "ctl/sheet.h"
 #include "ctl/terminal.h"
 
 #define QUERY_MAX 8192

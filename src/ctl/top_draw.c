@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "ctl/printable.h"
+#include "ctl/terminal.h"
 #include "ctl/top_parts.h"
 
 #define LINE_BYTES 4096

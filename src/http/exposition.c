@@ -52,7 +52,7 @@ bool exposition_is_text(const char *s)
 }
 
 /* FNV-1a: the same name gives the same label on all days. */
-static uint32_t hash_of(const char *s)
+static uint32_t exposition_hash_of(const char *s)
 {
 	uint32_t h = 2166136261u;
 
@@ -90,7 +90,7 @@ static void add_value(struct text *t, const char *s)
 		at += n;
 	}
 	if (odd)
-		text_addf(t, "~%08" PRIx32, hash_of(s));
+		text_addf(t, "~%08" PRIx32, exposition_hash_of(s));
 }
 
 static void add_labels(struct text *t, const struct sample *s)

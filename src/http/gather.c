@@ -1,4 +1,4 @@
-/* gather.c - an answer that is made bit by bit, and gets an ETag.
+/* gather.c - answers: gathered bit by bit, made in a hold, or whole.
  * SPDX-License-Identifier: ISC */
 #include "http/gather.h"
 
@@ -7,8 +7,10 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "console/admin.h"
 #include "http/httpd.h"
 
 #define TAG_BYTES 48
@@ -41,7 +43,7 @@ static uint64_t hash_on(uint64_t h, const char *p, size_t n)
 	return h;
 }
 
-static void keep(struct gather *g, const struct text *t)
+static void gather_keep(struct gather *g, const struct text *t)
 {
 	struct piece *const p = mem_alloc(sizeof *p + t->len);
 
@@ -71,7 +73,7 @@ static void drop_all(struct gather *g)
 }
 
 /* (RFC 9110 section 13.1.2) */
-static bool is_known(const struct gather *g, const char *tag)
+static bool gather_is_known(const struct gather *g, const char *tag)
 {
 	return strcmp(g->asked, "*") == 0 || strstr(g->asked, tag) != NULL;
 }
@@ -86,12 +88,12 @@ static const struct httpd_head *tagged(struct gather *g)
 	text_init(&t, g->extra, sizeof g->extra);
 	text_addf(&t, "ETag: %s\r\n", tag);
 	g->head.extra = g->extra;
-	if (is_known(g, tag))
+	if (gather_is_known(g, tag))
 		g->head.status = 304;
 	return &g->head;
 }
 
-static const struct httpd_head *failed(struct gather *g)
+static const struct httpd_head *gather_failed(struct gather *g)
 {
 	drop_all(g);
 	g->complete = true;
@@ -107,15 +109,15 @@ static const struct httpd_head *head(void *body, struct text *t)
 
 	g->complete = more == HTTPD_LAST;
 	if (t->len > 0)
-		keep(g, t);
+		gather_keep(g, t);
 	if (g->failed || more == HTTPD_BROKEN)
-		return failed(g);
+		return gather_failed(g);
 	if (g->complete)
 		return tagged(g);
 	return g->bytes > GATHER_BYTES ? &g->head : NULL;
 }
 
-static enum httpd_more more(void *body, struct text *t)
+static enum httpd_more gather_more(void *body, struct text *t)
 {
 	struct gather *const g = body;
 
@@ -157,7 +159,129 @@ struct gather *gather_new(const struct gather_order *o)
 const struct httpd_source *gather_source(void)
 {
 	static const struct httpd_source source = {
-		.head = head, .more = more, .free = gather_free };
+		.head = head, .more = gather_more, .free = gather_free };
+
+	return &source;
+}
+
+struct held {
+	struct held *prev, *next;	/* in late */
+	struct holds *holds;		/* borrowed */
+	const struct httpd_source *source;
+	void *body;			/* owned, of source */
+};
+
+bool holds_take(const struct holds *hs)
+{
+	struct err e;
+
+	return hs->admin->ops->hold(hs->admin->app, &e) == 0;
+}
+
+void holds_release(const struct holds *hs)
+{
+	hs->admin->ops->let_go(hs->admin->app);
+}
+
+static void free_now(struct held *x)
+{
+	x->source->free(x->body);
+	mem_free(x);
+}
+
+void holds_free_late(struct holds *hs)
+{
+	struct held *x, *next;
+
+	if (hs->late == NULL || !holds_take(hs))
+		return;
+	DL_FOREACH_SAFE(hs->late, x, next)
+		free_now(x);
+	hs->late = NULL;
+	holds_release(hs);
+}
+
+static enum httpd_more held_more(void *body, struct text *t)
+{
+	struct held *const x = body;
+
+	if (!holds_take(x->holds))
+		return HTTPD_BROKEN;
+	const enum httpd_more rest = x->source->more(x->body, t);
+
+	holds_release(x->holds);
+	return rest;
+}
+
+static void held_free(void *body)
+{
+	struct held *const x = body;
+	struct holds *const hs = x->holds;
+
+	DL_APPEND(hs->late, x);
+	holds_free_late(hs);
+}
+
+struct held *held_new(struct holds *hs, const struct httpd_source *source,
+    void *body)
+{
+	struct held *const x = mem_zalloc(sizeof *x);
+
+	if (x == NULL) {
+		source->free(body);
+		return NULL;
+	}
+	x->holds = hs;
+	x->source = source;
+	x->body = body;
+	return x;
+}
+
+const struct httpd_source *held_source(void)
+{
+	static const struct httpd_source source = {
+		.more = held_more, .free = held_free };
+
+	return &source;
+}
+
+bool written_more(struct written *x, struct text *t)
+{
+	const size_t room = t->size - 1 - t->len, left = x->w.len - x->sent;
+	const size_t n = left < room ? left : room;
+
+	if (n > 0)
+		text_add_bytes(t, x->w.at + x->sent, n);
+	x->sent += n;
+	return x->sent < x->w.len;
+}
+
+static enum httpd_more written_go_on(void *body, struct text *t)
+{
+	return written_more(body, t) ? HTTPD_MORE : HTTPD_LAST;
+}
+
+static void written_free(void *body)
+{
+	struct written *const x = body;
+
+	writer_fini(&x->w);
+	mem_free(x);
+}
+
+struct written *written_new(size_t cap)
+{
+	struct written *const x = mem_zalloc(sizeof *x);
+
+	if (x != NULL)
+		writer_init(&x->w, cap);
+	return x;
+}
+
+const struct httpd_source *written_source(void)
+{
+	static const struct httpd_source source = {
+		.more = written_go_on, .free = written_free };
 
 	return &source;
 }

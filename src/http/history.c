@@ -1,13 +1,18 @@
-/* history.c - the last ten minutes in samples, for charts.
+/* history.c - the last ten minutes in samples, for charts, and the end of the
+ * log.
  * SPDX-License-Identifier: ISC */
 #include "http/history.h"
 
+#include <string.h>
+
+#include "base/log_line.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "console/admin.h"
 #include "http/json.h"
 #include "pool/catalog.h"
 #include "pool/tally.h"
-#include "proto/writer.h"
+#include "proto/msg.h"
 
 #define AT_ONCE 64		/* pools */
 
@@ -63,7 +68,7 @@ static void count_pool(struct history_sample *s, const struct pool *p,
 		s->longest_wait = (uint64_t)(now - since);
 }
 
-static void look_at(struct history *h, const struct admin *a)
+static void history_look_at(struct history *h, const struct admin *a)
 {
 	cursor_end(&h->pools);
 	h->at = a;
@@ -71,12 +76,12 @@ static void look_at(struct history *h, const struct admin *a)
 }
 
 /* The next pool of this worker, or of those behind it. */
-static const struct cursor_node *take(struct history *h)
+static const struct cursor_node *history_take(struct history *h)
 {
 	const struct cursor_node *n;
 
 	while ((n = cursor_take(&h->pools)) == NULL && h->at->next != NULL)
-		look_at(h, h->at->next);
+		history_look_at(h, h->at->next);
 	return n;
 }
 
@@ -84,7 +89,7 @@ static const struct cursor_node *take(struct history *h)
 static bool count_some(struct history *h, usec_t now)
 {
 	for (int i = 0; i < AT_ONCE; i++) {
-		const struct cursor_node *const n = take(h);
+		const struct cursor_node *const n = history_take(h);
 
 		if (n == NULL)
 			return false;
@@ -152,14 +157,14 @@ static void take_tally(struct history *h, const struct admin *a)
 	h->before = now;
 }
 
-static void begin(struct history *h, const struct admin *a)
+static void history_begin(struct history *h, const struct admin *a)
 {
 	h->next = (struct history_sample){ .number = 0 };
-	look_at(h, a);
+	history_look_at(h, a);
 	h->counting = true;
 }
 
-static void finish(struct history *h, const struct admin *a, usec_t now)
+static void history_finish(struct history *h, const struct admin *a, usec_t now)
 {
 	struct recent *const sum = &a->ss->catalog->recent;
 
@@ -182,9 +187,9 @@ bool history_is_due(const struct history *h, usec_t now)
 bool history_tick(struct history *h, const struct admin *a, usec_t now)
 {
 	if (!h->counting && history_is_due(h, now))
-		begin(h, a);
+		history_begin(h, a);
 	if (h->counting && !count_some(h, now))
-		finish(h, a, now);
+		history_finish(h, a, now);
 	return h->counting;
 }
 
@@ -268,4 +273,97 @@ void history_write(const struct history *h, uint64_t since, struct writer *w)
 		between = ",\n";
 	}
 	json_put_raw(w, "]}\n");
+}
+
+struct line {
+	enum log_level level;
+	struct timespec when;
+	char text[LOG_RING_TEXT + 4];	/* and three dots */
+};
+
+struct log_ring {
+	uint64_t taken;		/* so far: the number of the last */
+	size_t size;
+	struct line lines[];
+};
+
+struct log_ring *log_ring_new(size_t lines)
+{
+	struct log_ring *const r = mem_zalloc(sizeof *r +
+	    lines * sizeof r->lines[0]);
+
+	if (r != NULL)
+		r->size = lines;
+	return r;
+}
+
+void log_ring_free(struct log_ring **r)
+{
+	mem_free(*r);
+	*r = NULL;
+}
+
+size_t log_ring_size(const struct log_ring *r)
+{
+	return r->size;
+}
+
+/* Whole characters only. */
+static void copy_cut(struct text *out, const char *s)
+{
+	while (*s != '\0') {
+		const size_t n = text_character(s), step = n > 0 ? n : 1;
+
+		if (out->len + step > LOG_RING_TEXT) {
+			text_add(out, "...");
+			return;
+		}
+		text_add_bytes(out, s, step);
+		s += step;
+	}
+}
+
+void log_ring_put(void *arg, const struct log_line *l)
+{
+	struct log_ring *const r = arg;
+	struct text out;
+
+	if (l->level > LEVEL_INFO || r->size == 0)
+		return;
+	struct line *const at = &r->lines[r->taken++ % r->size];
+
+	at->level = l->level;
+	at->when = l->when;
+	text_init(&out, at->text, sizeof at->text);
+	copy_cut(&out, l->cooked);
+}
+
+static void put_line(struct writer *w, const struct log_ring *r, uint64_t i)
+{
+	const struct line *const l = &r->lines[i % r->size];
+	char stamp[64];
+
+	json_put_raw(w, "{\"number\":");
+	json_put_unsigned(w, i + 1);
+	json_put_raw(w, ",\"time\":");
+	json_put_string(w, log_line_time(&l->when, true, stamp, sizeof stamp));
+	json_put_raw(w, ",\"level\":");
+	json_put_string(w, log_line_level(l->level));
+	json_put_raw(w, ",\"text\":");
+	json_put_string(w, l->text);
+	json_put_raw(w, "}");
+}
+
+void log_ring_write(const struct log_ring *r, uint64_t since,
+    struct writer *w)
+{
+	const uint64_t oldest = r->taken < r->size ? 0 : r->taken - r->size;
+	const char *between = "[\n";
+
+	for (uint64_t i = since > oldest ? since : oldest; i < r->taken; i++) {
+		json_put_raw(w, between);
+		put_line(w, r, i);
+		between = ",\n";
+	}
+	json_put_raw(w, between[0] == '[' ? "[]\n" : "\n]\n");
 }

@@ -1,9 +1,11 @@
-/* http.c - the pooler by HTTP: its health, its numbers.
+/* http.c - requests by HTTP: who may send them, the answers, the health.
  * SPDX-License-Identifier: ISC */
 #include "http/http.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/log.h"
@@ -11,18 +13,18 @@
 #include "base/net.h"
 #include "base/text.h"
 #include "console/admin.h"
-#include "console/version.h"
-#include "http/access.h"
+#include "console/driver_query.h"
+#include "console/judgement.h"
 #include "http/api.h"
 #include "http/exposition.h"
-#include "http/health.h"
-#include "http/held.h"
+#include "http/gather.h"
 #include "http/history.h"
 #include "http/httpd.h"
-#include "http/log_ring.h"
+#include "http/json.h"
 #include "http/metrics.h"
 #include "http/page.h"
 #include "http/request.h"
+#include "pool/catalog.h"
 #include "pool/lobby.h"
 #include "session/sessions.h"
 #include "upstream/tls_setup.h"
@@ -80,7 +82,7 @@ static bool may_know(const struct http *h, const struct request *r)
 }
 
 /* Log a refusal like a failed login, and as often. */
-static void log_refusal(const struct http *h, struct httpd_conn *c)
+static void http_log_refusal(const struct http *h, struct httpd_conn *c)
 {
 	struct lobby_guest guess = { .voice = LOBBY_UNDECIDED };
 	char from[NET_TEXT_MAX];
@@ -98,7 +100,7 @@ static bool is_let_in(const struct http *h, struct httpd_conn *c,
 	if (may_know(h, r))
 		return true;
 	if (r->authorized)
-		log_refusal(h, c);
+		http_log_refusal(h, c);
 	return false;
 }
 
@@ -158,7 +160,7 @@ static void turn_away(struct httpd_conn *c, bool let_in)
 		demand_token(c);
 }
 
-static enum health check(const struct http *h,
+static enum health http_check(const struct http *h,
     const struct health_question *q, struct text *t)
 {
 	if (!holds_take(&h->holds))
@@ -200,7 +202,7 @@ static void get_readyz(struct http *h, struct httpd_conn *c,
 		turn_away(c, let_in);
 		return;
 	}
-	const enum health health = check(h, &(struct health_question){
+	const enum health health = http_check(h, &(struct health_question){
 		.database = of_database ? name : NULL,
 		.strict = strict[0] == '1',
 	}, &t);
@@ -333,7 +335,7 @@ static void open_addr(struct http *h, const struct net_addr *addr)
 }
 
 /* word is one item of http_listen_addr. */
-static void open_word(struct http *h, const char *word)
+static void http_open_word(struct http *h, const char *word)
 {
 	struct net_addr addrs[] = {
 		{ .family = NET_IPV4, .port = (uint16_t)h->port },
@@ -366,7 +368,7 @@ static void open_all(struct http *h)
 		text_add_bytes(&t, at, len);
 		at += len;
 		if (len > 0)
-			open_word(h, word);
+			http_open_word(h, word);
 	}
 }
 
@@ -472,4 +474,167 @@ void http_free(struct http **hp)
 		return;
 	close_all(h);
 	mem_free(h);
+}
+
+bool access_is_local(const struct net_addr *peer)
+{
+	static const char *const nets[] = { "127.0.0.0/8", "::1/128" };
+
+	for (size_t i = 0; i < sizeof nets / sizeof nets[0]; i++) {
+		struct net_cidr net;
+
+		if (net_parse_cidr(nets[i], NULL, &net) == 0 &&
+		    net_cidr_has(&net, peer))
+			return true;
+	}
+	return false;
+}
+
+/* Of this machine, and whole, so no name that begins like one. */
+static bool http_is_address(const char *host)
+{
+	struct net_addr a;
+
+	return strncmp(host, "127.", 4) == 0 &&
+	    net_parse_ip(host, 1, &a) == 0 && access_is_local(&a);
+}
+
+/* Text that may follow a name: nothing, or a port. */
+static bool is_port(const char *s)
+{
+	return s[0] == '\0' || (s[0] == ':' && s[1] != '\0' &&
+	    s[1 + strspn(s + 1, "0123456789")] == '\0');
+}
+
+/* The name in the value of Host, NULL: none that is ours. */
+static const char *name_of(const char *host, char *buf, size_t size)
+{
+	const size_t len = host[0] == '[' ? strcspn(host, "]") + 1 :
+	    strcspn(host, ":");
+
+	if (len >= size || len > strlen(host) || !is_port(host + len))
+		return NULL;
+	memcpy(buf, host, len);
+	buf[len] = '\0';
+	return buf;
+}
+
+bool access_names_us(const char *host)
+{
+	char buf[64];
+	const char *const name = name_of(host, buf, sizeof buf);
+
+	/* no browser leaves Host out */
+	if (host[0] == '\0')
+		return true;
+	if (name == NULL)
+		return false;
+	return http_is_address(name) || strcmp(name, "[::1]") == 0 ||
+	    strcasecmp(name, "localhost") == 0;
+}
+
+bool access_names_host(const char *host)
+{
+	char buf[256], ours[256] = "";
+	const char *const name = name_of(host, buf, sizeof buf);
+
+	if (name == NULL || gethostname(ours, sizeof ours - 1) != 0)
+		return false;
+	return ours[0] != '\0' && strcasecmp(name, ours) == 0;
+}
+
+#define TOLD 10			/* reasons; of more the number is told */
+#define CAUSE_BYTES 200		/* of what a server said */
+#define HEALTH_NAME_BYTES 63
+
+/* What is not well, so far. */
+struct reasons {
+	struct text *t;		/* borrowed */
+	unsigned count;
+	bool strict;		/* outages of databases are against being ready */
+	bool against;		/* something is */
+};
+
+/* A string of JSON, of max bytes of s at most. */
+static void add_string(struct text *t, const char *s, size_t max)
+{
+	const char *const begin = s;
+
+	text_add(t, "\"");
+	while (*s != '\0' && (size_t)(s - begin) < max) {
+		char out[JSON_CHARACTER];
+		const size_t n = json_character(&s, out);
+
+		text_add_bytes(t, out, n);
+	}
+	text_add(t, "\"");
+}
+
+static void add_member(struct text *t, const char *name, const char *value,
+    size_t max)
+{
+	if (value == NULL)
+		return;
+	text_addf(t, ", \"%s\": ", name);
+	add_string(t, value, max);
+}
+
+static void add_reason(void *arg, const struct finding *f)
+{
+	struct reasons *const r = arg;
+
+	r->against = r->against || f->effect == FINDING_UNREADY ||
+	    (r->strict && f->effect == FINDING_OUTAGE);
+	if (r->count++ >= TOLD)
+		return;
+	text_addf(r->t, "%s{\"reason\": ", r->count > 1 ? ", " : "");
+	add_string(r->t, f->reason, CAUSE_BYTES);
+	add_member(r->t, "state", judgement_name(f->word), HEALTH_NAME_BYTES);
+	add_member(r->t, "database", f->database, HEALTH_NAME_BYTES);
+	add_member(r->t, "user", f->user, HEALTH_NAME_BYTES);
+	if (f->age >= 0)
+		text_addf(r->t, ", \"seconds\": %lld",
+		    (long long)(f->age / USEC));
+	add_member(r->t, "detail", f->detail, CAUSE_BYTES);
+	text_add(r->t, "}");
+}
+
+static bool http_is_there(const struct admin *a, const char *name)
+{
+	for (; a != NULL; a = a->next) {
+		if (catalog_find_database(a->ss->catalog, name) != NULL)
+			return true;
+	}
+	return false;
+}
+
+enum health health_of_hung(struct text *t)
+{
+	text_add(t, "{\"reasons\": [{\"reason\": \"a worker hangs\", "
+	    "\"state\": \"down\"}], \"state\": \"down\", "
+	    "\"ready\": false}\n");
+	return HEALTH_NOT_READY;
+}
+
+enum health health_check(const struct admin *a,
+    const struct health_question *q, struct text *t)
+{
+	const struct config *const config = a->ss->catalog->config;
+	struct reasons r = { .t = t,
+		.strict = q->strict || q->database != NULL };
+
+	if (q->database != NULL && config->auto_db == NULL &&
+	    !http_is_there(a, q->database)) {
+		text_add(t, "{\"ready\": false, \"reasons\": "
+		    "[{\"reason\": \"no such database\"}]}\n");
+		return HEALTH_NO_DATABASE;
+	}
+	text_add(t, "{\"reasons\": [");
+	const enum judgement word = judge(a, q->database, add_reason, &r);
+
+	if (r.count > TOLD)
+		text_addf(t, ", {\"reason\": \"%u more\"}", r.count - TOLD);
+	text_addf(t, "], \"state\": \"%s\", \"ready\": %s}\n",
+	    judgement_name(word), r.against ? "false" : "true");
+	return r.against ? HEALTH_NOT_READY : HEALTH_READY;
 }

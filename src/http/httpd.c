@@ -8,7 +8,6 @@
 
 #include "base/container.h"
 #include "base/err.h"
-#include "base/errcodes.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/net.h"
@@ -76,7 +75,7 @@ static void free_conn(struct loop_task *t)
 	    sizeof(struct httpd_conn));
 }
 
-static void drop_source(struct httpd_conn *c)
+static void httpd_drop_source(struct httpd_conn *c)
 {
 	const struct httpd_source *const source = c->source;
 
@@ -94,7 +93,7 @@ static void close_conn(struct httpd_conn *c)
 	c->state = CONN_CLOSED;
 	DL_DELETE(h->conns, c);
 	h->conn_count--;
-	drop_source(c);
+	httpd_drop_source(c);
 	loop_cancel(&c->task);
 	stream_close_told(&c->stream);
 	c->stream.task.run = free_conn;
@@ -107,7 +106,7 @@ static void hear_next(struct httpd_conn *c);
 
 static void end_answer(struct httpd_conn *c)
 {
-	drop_source(c);
+	httpd_drop_source(c);
 	if (!c->keep) {
 		close_conn(c);
 		return;
@@ -183,7 +182,7 @@ static void send_head(struct httpd_conn *c, const struct httpd_head *head)
 	    "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
 	/* head's texts may belong to the source */
 	if (c->head || empty)
-		drop_source(c);
+		httpd_drop_source(c);
 	after_write(c, stream_write_bytes(&c->stream, buf, t.len));
 }
 
@@ -215,7 +214,7 @@ static void make_piece(struct httpd_conn *c)
 		return;
 	}
 	if (last)
-		drop_source(c);
+		httpd_drop_source(c);
 	/* an empty chunk would be the last one */
 	if (piece.len == 0 && (!last || !c->chunks))
 		loop_again(c->httpd->loop, &c->task);
@@ -224,7 +223,7 @@ static void make_piece(struct httpd_conn *c)
 }
 
 /* The next bit, or the end. 64 that ask at once are not all served in a turn. */
-static void go_on(struct loop_task *task)
+static void httpd_go_on(struct loop_task *task)
 {
 	struct httpd_conn *const c = container_of(task, struct httpd_conn, task);
 
@@ -296,7 +295,7 @@ const struct net_addr *httpd_peer(const struct httpd_conn *c)
 }
 
 /* A request that was not understood: where the next one begins is not known. */
-static void refuse(struct httpd_conn *c, int status)
+static void httpd_refuse(struct httpd_conn *c, int status)
 {
 	char body[64];
 	struct text t;
@@ -331,12 +330,12 @@ static void hear_next(struct httpd_conn *c)
 	c->chunks = c->keep = c->head = false;
 	if (status == REQUEST_MORE) {
 		if (c->len == HTTPD_HEAD_BYTES)
-			refuse(c, 431);
+			httpd_refuse(c, 431);
 		return;
 	}
 	if (status != REQUEST_READY) {
 		c->head = r.head;
-		refuse(c, status);
+		httpd_refuse(c, status);
 		return;
 	}
 	take_request(c, &r);
@@ -386,7 +385,7 @@ static void shake_hands(struct httpd_conn *c)
 	}
 }
 
-static void on_readable(struct stream *s)
+static void httpd_on_readable(struct stream *s)
 {
 	struct httpd_conn *const c = (struct httpd_conn *)s;
 
@@ -396,7 +395,7 @@ static void on_readable(struct stream *s)
 		hear(c);
 }
 
-static void on_drained(struct stream *s)
+static void httpd_on_drained(struct stream *s)
 {
 	struct httpd_conn *const c = (struct httpd_conn *)s;
 
@@ -405,7 +404,7 @@ static void on_drained(struct stream *s)
 }
 
 /* (RFC 9112 9.6) A client that awaits its answer may have closed its side. */
-static void on_hangup(struct stream *s)
+static void httpd_on_hangup(struct stream *s)
 {
 	struct httpd_conn *const c = (struct httpd_conn *)s;
 
@@ -413,7 +412,7 @@ static void on_hangup(struct stream *s)
 		close_conn(c);
 }
 
-static void on_describe(const struct stream *s, struct text *t)
+static void httpd_on_describe(const struct stream *s, struct text *t)
 {
 	const struct httpd_conn *const c = (const struct httpd_conn *)s;
 	char address[NET_TEXT_MAX];
@@ -423,8 +422,10 @@ static void on_describe(const struct stream *s, struct text *t)
 }
 
 static const struct stream_ops conn_ops = {
-	.describe = on_describe,
-	.readable = on_readable, .drained = on_drained, .hangup = on_hangup,
+	.describe = httpd_on_describe,
+	.readable = httpd_on_readable,
+	.drained = httpd_on_drained,
+	.hangup = httpd_on_hangup,
 };
 
 /* --- new connections --- */
@@ -438,7 +439,8 @@ static bool is_dearer(const struct httpd_conn *c, const struct httpd_conn *o)
 	return answered == other_is ? c->since < o->since : other_is;
 }
 
-static unsigned count_of(const struct httpd *h, const struct net_addr *peer)
+static unsigned httpd_count_of(const struct httpd *h,
+    const struct net_addr *peer)
 {
 	const struct httpd_conn *c;
 	unsigned n = 0;
@@ -453,9 +455,9 @@ static unsigned count_of(const struct httpd *h, const struct net_addr *peer)
  * share, so that nobody can keep all others out. false: all are busy, and not
  * for long.
  */
-static bool make_room(struct httpd *h, const struct net_addr *peer)
+static bool httpd_make_room(struct httpd *h, const struct net_addr *peer)
 {
-	const bool has_share = count_of(h, peer) >= HTTPD_SHARE;
+	const bool has_share = httpd_count_of(h, peer) >= HTTPD_SHARE;
 	struct httpd_conn *c, *first = NULL;
 
 	if (!has_share && h->conn_count < HTTPD_CONNS)
@@ -475,7 +477,7 @@ static bool make_room(struct httpd *h, const struct net_addr *peer)
 
 static void take_conn(struct httpd *h, int fd, const struct net_addr *peer)
 {
-	struct httpd_conn *const c = make_room(h, peer) ?
+	struct httpd_conn *const c = httpd_make_room(h, peer) ?
 	    mem_new(MEM_HTTP, sizeof *c) : NULL;
 
 	if (c == NULL) {
@@ -485,7 +487,7 @@ static void take_conn(struct httpd *h, int fd, const struct net_addr *peer)
 	c->httpd = h;
 	c->peer = *peer;
 	c->since = time_now();
-	c->task.run = go_on;
+	c->task.run = httpd_go_on;
 	c->state = CONN_HEARD;
 	if (stream_open(&c->stream, h->loop, fd, &conn_ops) < 0) {
 		mem_delete(MEM_HTTP, c, sizeof *c);
@@ -500,7 +502,7 @@ static void take_conn(struct httpd *h, int fd, const struct net_addr *peer)
 		close_conn(c);
 }
 
-static void on_acceptable(void *arg)
+static void httpd_on_acceptable(void *arg)
 {
 	struct httpd *const h = arg;
 
@@ -540,7 +542,7 @@ int httpd_listen(struct httpd *h, const struct net_addr *addr, struct err *e)
 
 	if (fd < 0)
 		return -1;
-	h->listeners[n].watch = loop_watch(h->loop, fd, on_acceptable, h);
+	h->listeners[n].watch = loop_watch(h->loop, fd, httpd_on_acceptable, h);
 	if (h->listeners[n].watch == NULL) {
 		close(fd);
 		return err_set(e, ERRCODE_OUT_OF_MEMORY, "out of memory");

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "proto/writer.h"
+#include "proto/msg.h"
 
 /* (RFC 8259 section 7) */
 size_t json_character(const char **at, char out[JSON_CHARACTER])
@@ -33,7 +33,7 @@ void json_put_raw(struct writer *w, const char *s)
 	writer_bytes(w, s, strlen(s));
 }
 
-static bool is_plain(char c)
+static bool json_is_plain(char c)
 {
 	return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
 }
@@ -49,7 +49,7 @@ void json_put_string(struct writer *w, const char *s)
 		char out[JSON_CHARACTER];
 		size_t n = 0;
 
-		while (is_plain(s[n]))
+		while (json_is_plain(s[n]))
 			n++;
 		writer_bytes(w, s, n);
 		s += n;

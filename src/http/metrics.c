@@ -40,7 +40,7 @@ static const struct family *family_at(struct metrics *m)
 	return NULL;
 }
 
-static void look_at(struct metrics *m, const struct admin *a)
+static void metrics_look_at(struct metrics *m, const struct admin *a)
 {
 	cursor_end(&m->cursor);
 	m->at = a;
@@ -70,7 +70,7 @@ static void begin_family(struct metrics *m, const struct family *f)
 
 static void end_family(struct metrics *m, const struct family *f)
 {
-	look_at(m, m->first);
+	metrics_look_at(m, m->first);
 	if (f->end != NULL)
 		f->end(m, f);
 	m->begun = false;
@@ -89,13 +89,13 @@ static const void *object_of(enum metrics_over over, struct cursor_node *n)
 }
 
 /* The next item of this worker, or of those behind it. */
-static const void *take(struct metrics *m, const struct family *f)
+static const void *metrics_take(struct metrics *m, const struct family *f)
 {
 	const void *item;
 
 	while ((item = object_of(f->over, cursor_take(&m->cursor))) == NULL &&
 	    m->at->next != NULL) {
-		look_at(m, m->at->next);
+		metrics_look_at(m, m->at->next);
 		begin_list(m, f);
 	}
 	return item;
@@ -126,7 +126,7 @@ static bool put_next(struct metrics *m, const struct family *f)
 		return false;
 	m->told = true;
 	if (f->over != OVER_PROCESS)
-		item = take(m, f);
+		item = metrics_take(m, f);
 	if (f->over != OVER_PROCESS && item == NULL)
 		return false;
 	/* who adds up has the parts one by one */
@@ -137,7 +137,7 @@ static bool put_next(struct metrics *m, const struct family *f)
 	return true;
 }
 
-static void put_end(struct metrics *m)
+static void metrics_put_end(struct metrics *m)
 {
 	static const struct metric left_out = {
 		"pgsluice_http_left_out_series", METRIC_GAUGE, NULL,
@@ -151,7 +151,7 @@ static void put_end(struct metrics *m)
 		    "scrape", (unsigned long long)m->x.left_out);
 }
 
-static enum httpd_more more(void *body, struct text *t)
+static enum httpd_more metrics_more(void *body, struct text *t)
 {
 	struct metrics *const m = body;
 	const usec_t begin = time_precise();
@@ -167,7 +167,7 @@ static enum httpd_more more(void *body, struct text *t)
 		    time_precise() - begin >= HTTPD_SLICE)
 			return HTTPD_MORE;
 	}
-	put_end(m);
+	metrics_put_end(m);
 	return HTTPD_LAST;
 }
 
@@ -189,7 +189,7 @@ struct metrics *metrics_new(const struct metrics_order *o)
 	if (m == NULL)
 		return NULL;
 	m->first = o->admin;
-	look_at(m, m->first);
+	metrics_look_at(m, m->first);
 	m->version = o->version;
 	m->bouncer = o->bouncer;
 	m->x.open = o->open;
@@ -200,7 +200,7 @@ struct metrics *metrics_new(const struct metrics_order *o)
 const struct httpd_source *metrics_source(void)
 {
 	static const struct httpd_source source = {
-		.more = more, .free = metrics_free };
+		.more = metrics_more, .free = metrics_free };
 
 	return &source;
 }

@@ -1,13 +1,15 @@
-/* metrics_process.c - metrics of the process: SHOW LISTS, STATE, MEM, CONFIG.
+/* metrics_process.c - metrics of the process and its workers: SHOW LISTS,
+ * STATE, MEM, CONFIG, COUNTERS, WORKERS.
  * SPDX-License-Identifier: ISC */
 #include "base/ceiling.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "console/judgement.h"
-#include "console/sums.h"
+#include "console/view_merge.h"
 #include "http/metrics_parts.h"
 #include "login/peer.h"
-#include "pool/drain.h"
+#include "pool/hosts.h"
+#include "pool/tally.h"
 #include "pool/users.h"
 #include "upstream/tls_setup.h"
 
@@ -83,7 +85,7 @@ static void add_user(struct metrics *m, const struct family *f,
 	    !metrics_is_told(m, item);
 }
 
-static void put_users(struct metrics *m, const struct family *f)
+static void metrics_process_put_users(struct metrics *m, const struct family *f)
 {
 	(void)f;
 	metrics_put(m, NULL, 0, (int64_t)(m->strangers +
@@ -226,7 +228,8 @@ static void put_peers(struct metrics *m, const struct family *f,
 	{ { name, METRIC_GAUGE, NULL, help }, OVER_PROCESS, value, put_value, \
 	    NULL }
 #define USERS(name, help) \
-	{ { name, METRIC_GAUGE, NULL, help }, OVER_USERS, 0, add_user, put_users }
+	{ { name, METRIC_GAUGE, NULL, help }, OVER_USERS, 0, add_user, \
+		metrics_process_put_users }
 
 /* One of the three is 1. */
 static void put_health(struct metrics *m, const struct family *f,
@@ -348,4 +351,113 @@ struct family_group metrics_process_bouncer(void)
 	};
 
 	return FAMILY_GROUP(families, true);
+}
+
+static int metrics_process_put(void *arg, const struct tally_count *n)
+{
+	struct metrics *const m = arg;
+	const struct label labels[] = {
+		{ n->labels[0].name, n->labels[0].value },
+		{ n->labels[1].name, n->labels[1].value },
+	};
+
+	/* a server that makes up codes does not make the rest be cut */
+	if (m->x.t->size - m->x.t->len < EXPOSITION_SAMPLE_BYTES)
+		return -1;
+	metrics_put(m, labels, n->label_count, (int64_t)n->value);
+	return 0;
+}
+
+static void put_table(struct metrics *m, const struct family *f,
+    const void *item)
+{
+	struct tally sum = { .errors = { { 0 } } };
+
+	(void)item;
+	for (const struct admin *a = m->first; a != NULL; a = a->next)
+		tally_add(&sum, &a->ss->tally);
+	(void)tally_each(&sum, (enum tally_table)f->what, metrics_process_put,
+	    m);
+}
+
+struct family_group metrics_counters(void)
+{
+	static const struct family families[] = {
+#define TALLY(n, r, c, rk, ck, a, h) \
+		{ { "pgsluice_" #n, METRIC_COUNTER, NULL, h }, \
+		    .what = TALLY_TABLE_##n, .put = put_table },
+#include "pool/tally.def"
+#undef TALLY
+	};
+
+	return FAMILY_GROUP(families, false);
+}
+
+enum { WORKER_CLIENTS, WORKER_SERVERS, IN, OUT, CLIENTS_IN, CLIENTS_OUT, SLOW,
+	LOAD, TURN, WORKER_VALUES };
+
+/* In millionths, where there are any. */
+static void put_worker(struct metrics *m, const struct admin *a, unsigned what)
+{
+	const struct sessions *const ss = a->ss;
+	const int64_t values[WORKER_VALUES] = {
+		[WORKER_CLIENTS] = ss->catalog->clients,
+		[WORKER_SERVERS] = ss->servers,
+		[IN] = (int64_t)ss->servers_in,
+		[OUT] = (int64_t)ss->servers_out,
+		[CLIENTS_IN] = (int64_t)ss->clients_in,
+		[CLIENTS_OUT] = (int64_t)ss->clients_out,
+		[SLOW] = (int64_t)a->slow.count,
+		[LOAD] = a->load.percent * 10000,
+		[TURN] = a->load.longest,
+	};
+	const bool measured = what >= LOAD;
+	char number[16];
+	struct text t;
+
+	text_init(&t, number, sizeof number);
+	text_addf(&t, "%u", ss->worker);
+	exposition_put(&m->x, &(struct sample){
+		.labels = (const struct label[]){ { "worker", number } },
+		.label_count = 1, .value = values[what], .micro = measured,
+		.none = measured && !a->load.known,
+	});
+}
+
+static void put_workers(struct metrics *m, const struct family *f,
+    const void *item)
+{
+	(void)item;
+	for (const struct admin *a = m->first; a != NULL; a = a->next)
+		put_worker(m, a, f->what);
+}
+
+#define FAMILY(name, type, value, unit, help) \
+	{ { "pgsluice_worker_" name, type, unit, help }, \
+	    OVER_PROCESS, value, put_workers, NULL }
+#define WORKER(name, value, unit, help) \
+	FAMILY(name, METRIC_GAUGE, value, unit, help)
+
+struct family_group metrics_workers(void)
+{
+	static const struct family families[] = {
+		WORKER("clients", WORKER_CLIENTS, NULL, "Client connections."),
+		WORKER("servers", WORKER_SERVERS, NULL, "Server connections."),
+		FAMILY("servers_in", METRIC_COUNTER, IN, NULL,
+		    "Server connections that other workers have handed over."),
+		FAMILY("servers_out", METRIC_COUNTER, OUT, NULL,
+		    "Server connections handed over to other workers."),
+		FAMILY("clients_in", METRIC_COUNTER, CLIENTS_IN, NULL,
+		    "Clients that have moved here from other workers."),
+		FAMILY("clients_out", METRIC_COUNTER, CLIENTS_OUT, NULL,
+		    "Clients that have moved to other workers."),
+		FAMILY("slow_turns", METRIC_COUNTER, SLOW, NULL,
+		    "Turns of the loop that lasted longer than slow_turn."),
+		WORKER("load_ratio", LOAD, "ratio",
+		    "Share of the last period that the loop did not wait."),
+		WORKER("longest_turn_seconds", TURN, "seconds",
+		    "The longest turn of the loop in the last period."),
+	};
+
+	return FAMILY_GROUP(families, false);
 }

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "http/httpd.h"
-#include "http/page_data.h"
 
 #define HASH_TEXT CRYPTO_BASE64_SIZE(SHA256_BYTES)
 #define HEADERS_BYTES 512
@@ -31,7 +30,7 @@ static const char log_place[] = "data-log=\"";
 #define OPEN_SCRIPT (sizeof "<script>" - 1)
 
 /* (CSP 3) What is in the file by this hash, and nothing else, is run. */
-static int hash_of(enum page_file file, char out[HASH_TEXT])
+static int page_hash_of(enum page_file file, char out[HASH_TEXT])
 {
 	const struct page_data d = page_data(file);
 	uint8_t digest[SHA256_BYTES];
@@ -47,7 +46,8 @@ static int write_headers(struct page *p)
 	char style[HASH_TEXT], script[HASH_TEXT];
 	struct text t;
 
-	if (hash_of(PAGE_CSS, style) < 0 || hash_of(PAGE_JS, script) < 0)
+	if (page_hash_of(PAGE_CSS, style) < 0 ||
+	    page_hash_of(PAGE_JS, script) < 0)
 		return -1;
 	text_init(&t, p->headers, sizeof p->headers);
 	text_addf(&t, "Content-Security-Policy: default-src 'none'; "
@@ -60,7 +60,7 @@ static int write_headers(struct page *p)
 	return 0;
 }
 
-static const char *place_of(const struct page_data *d, const char *what)
+static const char *page_place_of(const struct page_data *d, const char *what)
 {
 	const char *const at = memmem(d->at, d->len, what, strlen(what));
 
@@ -69,12 +69,14 @@ static const char *place_of(const struct page_data *d, const char *what)
 }
 
 /* The HTML, and where it says so the other two. */
-static void compose(struct page *p, size_t size)
+static void page_compose(struct page *p, size_t size)
 {
 	const struct page_data html = page_data(PAGE_HTML),
 	    css = page_data(PAGE_CSS), js = page_data(PAGE_JS);
-	const char *const style = place_of(&html, style_place) + OPEN_STYLE;
-	const char *const script = place_of(&html, script_place) + OPEN_SCRIPT;
+	const char *const style =
+	    page_place_of(&html, style_place) + OPEN_STYLE;
+	const char *const script =
+	    page_place_of(&html, script_place) + OPEN_SCRIPT;
 	struct text t;
 
 	text_init(&t, p->at, size);
@@ -104,7 +106,7 @@ struct page *page_new(void)
 
 	if (p == NULL)
 		return NULL;
-	compose(p, size);
+	page_compose(p, size);
 	p->token = find_flag(p, token_place);
 	p->log = find_flag(p, log_place);
 	if (write_headers(p) < 0)

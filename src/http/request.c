@@ -35,7 +35,7 @@ static bool is_clean(const char *buf, size_t len)
 }
 
 /* End the line at *at, and move on to the next one. */
-static char *take_line(char **at)
+static char *request_take_line(char **at)
 {
 	char *const line = *at;
 	char *const end = strstr(line, "\r\n");
@@ -46,7 +46,7 @@ static char *take_line(char **at)
 }
 
 /* End the word at *at, and move on behind the blank; NULL: there is none. */
-static char *take_word(char **at)
+static char *request_take_word(char **at)
 {
 	char *const word = *at;
 	char *const end = strchr(word, ' ');
@@ -61,8 +61,8 @@ static char *take_word(char **at)
 /* (RFC 9112 section 3) */
 static int parse_first(char *line, struct request *r)
 {
-	const char *const method = take_word(&line);
-	char *const target = method == NULL ? NULL : take_word(&line);
+	const char *const method = request_take_word(&line);
+	char *const target = method == NULL ? NULL : request_take_word(&line);
 
 	if (target == NULL || target[0] != '/')
 		return BAD;
@@ -108,7 +108,7 @@ static int on_if_none_match(struct request *r, const char *value)
 }
 
 /* (RFC 9112 section 3.2) Whoever stands before us may have seen another. */
-static int on_host(struct request *r, const char *value)
+static int request_on_host(struct request *r, const char *value)
 {
 	if (r->hosted)
 		return BAD;
@@ -163,7 +163,7 @@ static const struct {
 	{ "connection", on_connection },
 	{ "content-length", on_length },
 	{ "forwarded", on_forwarded },
-	{ "host", on_host },
+	{ "host", request_on_host },
 	{ "if-none-match", on_if_none_match },
 	{ "transfer-encoding", on_coding },
 	{ "via", on_forwarded },
@@ -213,16 +213,16 @@ int request_parse(char *buf, size_t len, struct request *r, size_t *used)
 	buf[head - 1] = '\0';
 	buf[head - 2] = '\0';
 	char *at = buf;
-	int status = parse_first(take_line(&at), r);
+	int status = parse_first(request_take_line(&at), r);
 
 	while (status == REQUEST_READY && *at != '\0')
-		status = parse_field(take_line(&at), r);
+		status = parse_field(request_take_line(&at), r);
 	return status;
 }
 
 /* --- parameters --- */
 
-static int hex_value(char c)
+static int request_hex_value(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -231,7 +231,7 @@ static int hex_value(char c)
 }
 
 /* The character at *at, and on to the next; -1: none. */
-static int decode(const char **at)
+static int request_decode(const char **at)
 {
 	const char *const s = *at;
 
@@ -240,8 +240,8 @@ static int decode(const char **at)
 		return ' ';
 	if (s[0] != '%')
 		return (unsigned char)s[0];
-	const int high = hex_value(s[1]);
-	const int low = high < 0 ? -1 : hex_value(s[2]);
+	const int high = request_hex_value(s[1]);
+	const int low = high < 0 ? -1 : request_hex_value(s[2]);
 
 	if (low < 0)
 		return -1;
@@ -254,7 +254,7 @@ static bool decode_all(const char *s, const char *end, char *out, size_t size)
 	size_t n = 0;
 
 	while (s < end) {
-		const int c = decode(&s);
+		const int c = request_decode(&s);
 
 		if (c <= 0 || s > end || n + 1 >= size)
 			return false;

@@ -21,7 +21,7 @@ static const struct timeval patience = { 1, 800000 };
 
 /* --- names --- */
 
-static struct name *find_name(const struct dns *d, const char *text)
+static struct name *dns_find_name(const struct dns *d, const char *text)
 {
 	struct name *n;
 
@@ -29,7 +29,7 @@ static struct name *find_name(const struct dns *d, const char *text)
 	return n;
 }
 
-static void forget(struct dns *d, struct name *n)
+static void dns_forget(struct dns *d, struct name *n)
 {
 	HASH_DEL(d->names, n);
 	dns_zone_unref(d, n->zone);
@@ -48,7 +48,7 @@ static int make_room(struct dns *d)
 	HASH_ITER(hh, d->names, n, next) {
 		if (n->users > 0 || n->asking)
 			continue;
-		forget(d, n);
+		dns_forget(d, n);
 		return 0;
 	}
 	return -1;
@@ -56,7 +56,7 @@ static int make_room(struct dns *d)
 
 static struct name *get_name(struct dns *d, const char *text)
 {
-	struct name *n = find_name(d, text);
+	struct name *n = dns_find_name(d, text);
 	const size_t len = strlen(text);
 
 	if (n != NULL || make_room(d) < 0)
@@ -116,7 +116,7 @@ static unsigned choose(const struct name *n,
 	return n->count;
 }
 
-static void deliver(struct dns_query *q)
+static void dns_deliver(struct dns_query *q)
 {
 	/* copies: fn may have the name asked for again, or forgotten */
 	struct net_addr addrs[DNS_ADDRS_MAX];
@@ -156,7 +156,7 @@ static void on_due(struct loop_task *t)
 	while (d->due != NULL)
 		move_query(d->due, &d->now);
 	while (d->now != NULL)
-		deliver(d->now);
+		dns_deliver(d->now);
 }
 
 static void make_due(struct dns *d, struct dns_query *q)
@@ -194,7 +194,8 @@ static unsigned keep_reachable(const struct name *n,
 	return a->count;
 }
 
-static bool has_addr(const struct dns_answer *a, const struct net_addr *addr)
+static bool dns_has_addr(const struct dns_answer *a,
+    const struct net_addr *addr)
 {
 	for (unsigned i = 0; i < a->count; i++) {
 		if (net_equal(&a->addrs[i], addr))
@@ -210,7 +211,7 @@ static int note_lost(struct name *n, const struct dns_answer *a)
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < n->count; i++) {
-		if (!has_addr(a, &n->addrs[i].addr))
+		if (!dns_has_addr(a, &n->addrs[i].addr))
 			lost[count++] = n->addrs[i].addr;
 	}
 	if (count == 0)
@@ -381,7 +382,7 @@ void dns_free(struct dns **dp)
 	drop_queries(&d->now);
 	HASH_ITER(hh, d->names, n, next) {
 		drop_queries(&n->waiting);
-		forget(d, n);
+		dns_forget(d, n);
 	}
 	dns_zones_fini(d);
 	mem_free(d);
@@ -450,7 +451,7 @@ void dns_cancel(struct dns_query *q)
 void dns_avoid(struct dns *d, const char *text, const struct net_addr *addr,
     usec_t until)
 {
-	const struct name *n = find_name(d, text);
+	const struct name *n = dns_find_name(d, text);
 
 	for (unsigned i = 0; n != NULL && i < n->count; i++) {
 		struct net_addr known = n->addrs[i].addr;
@@ -495,5 +496,135 @@ void dns_each(const struct dns *d, int (*fn)(void *arg,
 			addrs[i] = n->addrs[i].addr;
 		if (fn(arg, &it) != 0)
 			return;
+	}
+}
+
+void dns_zone_unref(struct dns *d, struct zone *z)
+{
+	if (z == NULL || --z->names > 0 || z->asking)
+		return;
+	HASH_DEL(d->zones, z);
+	mem_free(z);
+}
+
+struct zone *dns_zone_ref(struct dns *d, const char *name)
+{
+	const char *const dot = strchr(name, '.');
+	struct net_addr literal;
+	struct zone *z;
+
+	if (dot == NULL || dot[1] == '\0' ||
+	    net_parse_ip(name, 0, &literal) == 0)
+		return NULL;
+	HASH_FIND_STR(d->zones, dot + 1, z);
+	if (z != NULL) {
+		z->names++;
+		return z;
+	}
+
+	const size_t len = strlen(dot + 1);
+	z = mem_zalloc(sizeof *z + len + 1);
+	if (z == NULL)
+		return NULL;
+	z->dns = d;
+	z->names = 1;
+	memcpy(z->text, dot + 1, len + 1);
+	HASH_ADD_KEYPTR(hh, d->zones, z->text, len, z);
+	if (z->hh.tbl != NULL)
+		return z;
+	mem_free(z);
+	return NULL;
+}
+
+static void ask_zone_again(struct dns *d, const struct zone *z)
+{
+	struct name *n, *next;
+
+	HASH_ITER(hh, d->names, n, next) {
+		if (n->zone == z && !n->asking)
+			dns_ask(d, n);
+	}
+}
+
+static void on_serial(void *arg, int status, uint32_t serial)
+{
+	struct zone *z = arg;
+	struct dns *d = z->dns;
+	const bool known = z->known;
+	const uint32_t before = z->serial;
+
+	z->asking = false;
+	if (z->names == 0) {
+		HASH_DEL(d->zones, z);
+		mem_free(z);
+		return;
+	}
+	if (status != ARES_SUCCESS)
+		return;
+	z->known = true;
+	z->serial = serial;
+	/* RFC 1982 §3.2: the numbers go round */
+	if (known && (int32_t)(serial - before) > 0)
+		ask_zone_again(d, z);
+}
+
+static void on_zone_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct dns *d = arg;
+	struct zone *z, *next;
+
+	(void)fd;
+	(void)what;
+	loop_woke(d->loop);
+	HASH_ITER(hh, d->zones, z, next) {
+		if (z->asking || z->names == 0)
+			continue;
+		z->asking = true;
+		dns_channel_ask_serial(d->channel, z->text, on_serial, z);
+	}
+}
+
+int dns_set_zone_period(struct dns *d, usec_t period)
+{
+	const struct timeval tv = {
+		.tv_sec = period / USEC, .tv_usec = period % USEC,
+	};
+
+	if (period == d->zone_period)
+		return 0;
+	d->zone_period = 0;
+	if (d->zone_timer != NULL)
+		event_free(d->zone_timer);
+	d->zone_timer = NULL;
+	if (period == 0)
+		return 0;
+	d->zone_timer = event_new(loop_base(d->loop), -1, EV_PERSIST,
+	    on_zone_timer, d);
+	if (d->zone_timer == NULL || event_add(d->zone_timer, &tv) < 0)
+		return -1;
+	d->zone_period = period;
+	return 0;
+}
+
+void dns_each_zone(const struct dns *d, int (*fn)(void *arg,
+    const struct dns_zone *z), void *arg)
+{
+	for (const struct zone *z = d->zones; z != NULL; z = z->hh.next) {
+		const struct dns_zone it = { z->text, z->serial, z->names };
+
+		if (z->names > 0 && fn(arg, &it) != 0)
+			return;
+	}
+}
+
+void dns_zones_fini(struct dns *d)
+{
+	struct zone *z, *next;
+
+	if (d->zone_timer != NULL)
+		event_free(d->zone_timer);
+	HASH_ITER(hh, d->zones, z, next) {
+		HASH_DEL(d->zones, z);
+		mem_free(z);
 	}
 }

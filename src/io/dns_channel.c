@@ -13,9 +13,10 @@
 #include "base/err.h"
 #include "base/input.h"
 #include "base/mem.h"
+#include "base/net.h"
+#include "base/num.h"
 #include "base/text.h"
 #include "io/loop.h"
-#include "io/resolv_conf.h"
 
 #define LINE_BYTES 512
 #define SERVERS_BYTES 1024
@@ -75,7 +76,7 @@ static void process(struct dns_channel *c, ares_socket_t readable,
 	set_timer(c);
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void dns_channel_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	(void)fd;
 	(void)what;
@@ -193,7 +194,7 @@ static int open_library(struct dns_channel *c, struct err *e)
 		return err_set(e, ERRCODE_SYSTEM_ERROR,
 		    "cannot start the resolver: %s", ares_strerror(rc));
 	c->library = true;
-	c->timer = evtimer_new(loop_base(c->loop), on_timer, c);
+	c->timer = evtimer_new(loop_base(c->loop), dns_channel_on_timer, c);
 	return c->timer != NULL ? 0 : err_nomem(e);
 }
 
@@ -247,7 +248,8 @@ static struct question *question_new(struct dns_channel *c, void *arg)
 	return q;
 }
 
-static bool has_addr(const struct dns_answer *a, const struct net_addr *addr)
+static bool dns_channel_has_addr(const struct dns_answer *a,
+    const struct net_addr *addr)
 {
 	for (unsigned i = 0; i < a->count; i++) {
 		if (net_equal(&a->addrs[i], addr))
@@ -277,14 +279,14 @@ static void collect(const struct ares_addrinfo *res, struct dns_answer *a)
 		net_from_sockaddr(&addr, n->ai_addr);
 		addr.port = 0;
 		if ((addr.family != NET_IPV4 && addr.family != NET_IPV6) ||
-		    has_addr(a, &addr))
+		    dns_channel_has_addr(a, &addr))
 			continue;
 		a->addrs[a->count++] = addr;
 		shorten_ttl(a, n->ai_ttl);
 	}
 }
 
-static void on_addrs(void *arg, int status, int timeouts,
+static void dns_channel_on_addrs(void *arg, int status, int timeouts,
     struct ares_addrinfo *res)
 {
 	struct question *q = arg;
@@ -319,7 +321,7 @@ void dns_channel_ask(struct dns_channel *c, const char *name,
 		return;
 	}
 	q->answer = fn;
-	ares_getaddrinfo(c->ares, name, NULL, &hints, on_addrs, q);
+	ares_getaddrinfo(c->ares, name, NULL, &hints, dns_channel_on_addrs, q);
 	set_timer(c);
 }
 
@@ -422,4 +424,68 @@ void dns_channel_ask_name(struct dns_channel *c, const struct net_addr *a,
 	ares_gethostbyaddr(c->ares, a->ip, four ? 4 : 16,
 	    four ? AF_INET : AF_INET6, on_host, q);
 	set_timer(c);
+}
+
+#define KEYWORD "nameserver"
+#define BLANKS " \t\r\n"
+
+/* Text of a server between blanks, without brackets. */
+struct server {
+	char host[NET_TEXT_MAX];
+	uint32_t port;		/* 0 = none is named */
+};
+
+static int parse_port(const char *text, struct server *out)
+{
+	if (num_parse_u32(text, &out->port) != 0 || out->port == 0 ||
+	    out->port > UINT16_MAX)
+		return -1;
+	return 0;
+}
+
+/* "10.0.0.1", "10.0.0.1:53", "::1", "[::1]:53"; text is written to. */
+static int dns_channel_split(char *text, struct server *out)
+{
+	char *host = text, *end = strchr(text, ':');
+
+	*out = (struct server){ .port = 0 };
+	if (text[0] == '[') {
+		host++;
+		end = strchr(text, ']');
+		if (end == NULL || end[1] != ':')
+			return -1;
+		*end++ = '\0';
+	} else if (end != NULL && strchr(end + 1, ':') != NULL) {
+		end = NULL;	/* an IPv6 address alone */
+	}
+	if (end != NULL) {
+		*end++ = '\0';
+		if (parse_port(end, out) != 0)
+			return -1;
+	}
+	return text_copy(out->host, sizeof out->host, host) ? 0 : -1;
+}
+
+bool resolv_conf_line(const char *line, struct text *list)
+{
+	char word[NET_TEXT_MAX];
+	struct server s;
+	struct net_addr addr;
+	struct text t;
+
+	line += strspn(line, BLANKS);
+	if (strncmp(line, KEYWORD, strlen(KEYWORD)) != 0)
+		return false;
+	line += strlen(KEYWORD);
+	if (*line != ' ' && *line != '\t')
+		return false;
+	line += strspn(line, BLANKS);
+	text_init(&t, word, sizeof word);
+	text_add_bytes(&t, line, strcspn(line, BLANKS));
+	if (t.cut || dns_channel_split(word, &s) != 0 ||
+	    net_parse_ip(s.host, 0, &addr) != 0)
+		return false;
+	text_addf(list, addr.family == NET_IPV6 ? "%s[%s]:%u" : "%s%s:%u",
+	    list->len > 0 ? "," : "", s.host, s.port != 0 ? s.port : 53);
+	return s.port != 0;
 }

@@ -34,7 +34,7 @@ static void host_free(struct dns_host *h)
 	mem_free(h);
 }
 
-static void deliver(struct loop_task *t)
+static void dns_host_deliver(struct loop_task *t)
 {
 	struct dns_host *const h = container_of(t, struct dns_host, task);
 	char *const name = h->name;
@@ -49,7 +49,7 @@ static void deliver(struct loop_task *t)
 	mem_free(name);
 }
 
-static void finish(struct dns_host *h, enum dns_host_state state)
+static void dns_host_finish(struct dns_host *h, enum dns_host_state state)
 {
 	h->state = state;
 	h->over = true;
@@ -57,13 +57,13 @@ static void finish(struct dns_host *h, enum dns_host_state state)
 }
 
 /* Did a server say that there is nothing? */
-static enum dns_host_state state_of(int status)
+static enum dns_host_state dns_host_state_of(int status)
 {
 	return status == ARES_ENOTFOUND || status == ARES_ENODATA ?
 	    DNS_HOST_NONE : DNS_HOST_SILENT;
 }
 
-static void on_addrs(void *arg, const struct dns_answer *a)
+static void dns_host_on_addrs(void *arg, const struct dns_answer *a)
 {
 	struct dns_host *const h = arg;
 
@@ -73,16 +73,16 @@ static void on_addrs(void *arg, const struct dns_answer *a)
 		known.port = h->addr.port;
 		known.pid = h->addr.pid;	/* scope, if IPv6 */
 		if (net_equal(&known, &h->addr)) {
-			finish(h, DNS_HOST_KNOWN);
+			dns_host_finish(h, DNS_HOST_KNOWN);
 			return;
 		}
 	}
 	/* of very many some were left out */
 	if (a->status == ARES_SUCCESS)
-		finish(h, a->count < DNS_ADDRS_MAX ? DNS_HOST_NONE :
+		dns_host_finish(h, a->count < DNS_ADDRS_MAX ? DNS_HOST_NONE :
 		    DNS_HOST_SILENT);
 	else
-		finish(h, state_of(a->status));
+		dns_host_finish(h, dns_host_state_of(a->status));
 }
 
 static void on_name(void *arg, int status, const char *name)
@@ -90,14 +90,14 @@ static void on_name(void *arg, int status, const char *name)
 	struct dns_host *const h = arg;
 
 	if (status != ARES_SUCCESS || h->fn == NULL) {
-		finish(h, state_of(status));
+		dns_host_finish(h, dns_host_state_of(status));
 		return;
 	}
 	h->name = mem_strdup(name);
 	if (h->name == NULL)
-		finish(h, DNS_HOST_SILENT);
+		dns_host_finish(h, DNS_HOST_SILENT);
 	else
-		dns_channel_ask(h->dns->channel, h->name, on_addrs, h);
+		dns_channel_ask(h->dns->channel, h->name, dns_host_on_addrs, h);
 }
 
 /* But for the port, which is another each time. */
@@ -147,7 +147,7 @@ struct dns_host *dns_host_ask(struct dns *d, const struct net_addr *a,
 	h->addr = *a;
 	h->fn = fn;
 	h->arg = arg;
-	h->task.run = deliver;
+	h->task.run = dns_host_deliver;
 	DL_APPEND(d->hosts, h);
 	dns_channel_ask_name(d->channel, a, on_name, h);
 	return h;

@@ -1,4 +1,5 @@
-/* loop.c - the event loop: turns, sockets, tasks, fast_ticks, ticks and signals.
+/* loop.c - the event loop: turns, sockets, tasks, fast_ticks, ticks and
+ * signals.
  * SPDX-License-Identifier: ISC */
 #include "io/loop.h"
 

@@ -1,4 +1,5 @@
-/* offload.c - work that would block the loop: done by threads, told on the loop.
+/* offload.c - work that would block the loop: done by threads, told on the
+ * loop.
  * SPDX-License-Identifier: ISC */
 #include "io/offload.h"
 

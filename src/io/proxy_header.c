@@ -32,7 +32,7 @@ static struct proxy_header of_kind(enum proxy_kind kind, size_t size)
 /* --- version 1: a line of text --- */
 
 /* Returns how many words there are, two at least; -1: too many. */
-static int split(char *line, char *word[V1_WORDS])
+static int proxy_header_split(char *line, char *word[V1_WORDS])
 {
 	int n = 0;
 
@@ -66,7 +66,7 @@ static struct proxy_header read_line(char *line, size_t size)
 	struct proxy_header h = of_kind(PROXY_PASSED, size);
 	struct net_addr destination;
 	char *word[V1_WORDS];
-	const int n = split(line, word);
+	const int n = proxy_header_split(line, word);
 
 	/* text behind UNKNOWN is to be ignored */
 	if (strcmp(word[1], "UNKNOWN") == 0)

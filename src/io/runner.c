@@ -20,7 +20,6 @@
 #include "base/crypto.h"
 #include "base/mem.h"
 #include "base/os.h"
-#include "base/secmem.h"
 #include "io/fdpass.h"
 #include "io/runner_parts.h"
 

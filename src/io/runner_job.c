@@ -11,7 +11,6 @@
 
 #include "base/mem.h"
 #include "base/os.h"
-#include "base/secmem.h"
 #include "base/text.h"
 #include "io/runner_parts.h"
 

@@ -7,7 +7,6 @@
 
 #include "base/crypto.h"
 #include "base/mem.h"
-#include "base/secmem.h"
 #include "io/fdpass.h"
 #include "io/loop.h"
 #include "io/runner_parts.h"

@@ -1,4 +1,5 @@
-/* tls_context.c - what TLS connections of one configuration share.
+/* tls_context.c - the part of TLS that all connections of a configuration
+ * share.
  * SPDX-License-Identifier: ISC */
 #include "io/tls_context.h"
 
@@ -8,14 +9,14 @@
 #include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
+#include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/input.h"
-#include "base/input_watch.h"
 #include "base/mem.h"
-#include "base/secmem.h"
 #include "base/text.h"
 #include "io/tls_parts.h"
 
@@ -172,7 +173,7 @@ static int set_protocols(struct build *b, struct err *e)
 	return invalid(b, "protocols", b->o->protocols, e);
 }
 
-static bool is_default(const char *ciphers)
+static bool tls_context_is_default(const char *ciphers)
 {
 	static const char *const words[] = {
 		"default", "secure", "normal", "fast",
@@ -197,7 +198,7 @@ static int set_ciphers(struct build *b, struct err *e)
 	struct text t;
 
 	text_init(&t, list, sizeof list);
-	if (is_default(o->ciphers))
+	if (tls_context_is_default(o->ciphers))
 		text_add(&t, no_curve ? "DEFAULT" : "");
 	else
 		text_add(&t, o->ciphers);
@@ -562,4 +563,64 @@ void tls_context_unref(struct tls_context **cp)
 	BIO_free(c->bio);
 	mem_free(c->wire);
 	mem_free(c);
+}
+
+#define ALL (TLS_V1_0 | TLS_V1_1 | TLS_V1_2 | TLS_V1_3)
+#define SECURE (TLS_V1_2 | TLS_V1_3)
+
+struct word {
+	const char *name;
+	unsigned set;
+};
+
+static const struct word words[] = {
+	{ "tlsv1.0", TLS_V1_0 },
+	{ "tlsv1.1", TLS_V1_1 },
+	{ "tlsv1.2", TLS_V1_2 },
+	{ "tlsv1.3", TLS_V1_3 },
+	{ "tlsv1", ALL },
+	{ "all", ALL },
+	{ "legacy", ALL },	/* spec/settings.md section 12 */
+	{ "secure", SECURE },
+	{ "default", SECURE },
+};
+
+/* 0: no such word. */
+static unsigned tls_context_find(const char *s, size_t len)
+{
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		if (strlen(words[i].name) == len &&
+		    strncasecmp(words[i].name, s, len) == 0)
+			return words[i].set;
+	}
+	return 0;
+}
+
+int tls_protocols_parse(const char *text, unsigned *out)
+{
+	unsigned set = 0;
+
+	if (text == NULL || text[0] == '\0') {
+		*out = SECURE;
+		return 0;
+	}
+	for (bool first = true;; first = false) {
+		text += strspn(text, " \t");
+		const bool without = text[0] == '!';
+
+		text += without;
+		const size_t len = strcspn(text, ",:");
+		const unsigned found = tls_context_find(text, len);
+
+		if (found == 0)
+			return -1;
+		if (first && without)
+			set = ALL;
+		set = without ? set & ~found : set | found;
+		text += len;
+		if (*text++ == '\0')
+			break;
+	}
+	*out = set;
+	return set == 0 ? -1 : 0;
 }

@@ -15,7 +15,7 @@
 #define SHAKE_BYTES 46000	/* of OpenSSL during a handshake, the most */
 #define UP_BYTES 17000		/* and later */
 
-static const struct tls *find(const struct stream *s)
+static const struct tls *tls_peer_find(const struct stream *s)
 {
 	return s->tls != NULL && s->tls->up ? s->tls : NULL;
 }
@@ -40,7 +40,7 @@ static void add_exchange(struct text *t, SSL *ssl)
 
 const char *tls_describe(const struct stream *s, char *buf, size_t size)
 {
-	const struct tls *c = find(s);
+	const struct tls *c = tls_peer_find(s);
 	struct text t;
 
 	text_init(&t, buf, size);
@@ -56,7 +56,7 @@ const char *tls_describe(const struct stream *s, char *buf, size_t size)
 
 bool tls_has_alpn(const struct stream *s)
 {
-	const struct tls *c = find(s);
+	const struct tls *c = tls_peer_find(s);
 	const unsigned char *name = NULL;
 	unsigned len = 0;
 
@@ -69,7 +69,7 @@ bool tls_has_alpn(const struct stream *s)
 
 static X509 *peer_cert(const struct stream *s)
 {
-	const struct tls *c = find(s);
+	const struct tls *c = tls_peer_find(s);
 
 	return c == NULL ? NULL : SSL_get0_peer_certificate(c->ssl);
 }
@@ -82,7 +82,7 @@ bool tls_peer_is_verified(const struct stream *s)
 }
 
 /* The name as UTF-8; false: the name has a NUL, or is too long. */
-static bool copy_name(const ASN1_STRING *from, char *buf, size_t size)
+static bool tls_peer_copy_name(const ASN1_STRING *from, char *buf, size_t size)
 {
 	unsigned char *utf8 = NULL;
 	const int len = ASN1_STRING_to_UTF8(&utf8, from);
@@ -108,7 +108,7 @@ bool tls_cert_name(const X509 *cert, char *buf, size_t size)
 	if (i < 0 ||
 	    X509_NAME_get_index_by_NID(subject, NID_commonName, i) >= 0)
 		return false;
-	return copy_name(X509_NAME_ENTRY_get_data(
+	return tls_peer_copy_name(X509_NAME_ENTRY_get_data(
 	    X509_NAME_get_entry(subject, i)), buf, size);
 }
 
@@ -177,7 +177,7 @@ size_t tls_cert_binding(const X509 *cert, uint8_t out[TLS_BINDING_MAX])
 
 size_t tls_end_point(const struct stream *s, uint8_t out[TLS_BINDING_MAX])
 {
-	const struct tls *c = find(s);
+	const struct tls *c = tls_peer_find(s);
 
 	if (c == NULL)
 		return 0;

@@ -42,7 +42,7 @@ static bool wait(struct watchdog *w)
  * Looks are counted, not time: while the whole process was stopped, its loop has
  * lost none.
  */
-static void run(void *arg)
+static void watchdog_run(void *arg)
 {
 	struct watchdog *const w = arg;
 	unsigned seen = 0, looks = 0;
@@ -75,7 +75,7 @@ struct watchdog *watchdog_new(struct loop *l, usec_t limit)
 	pthread_condattr_setclock(&how, CLOCK_MONOTONIC);
 	pthread_cond_init(&w->changed, &how);
 	pthread_condattr_destroy(&how);
-	w->thread = thread_start("watchdog", run, w);
+	w->thread = thread_start("watchdog", watchdog_run, w);
 	if (w->thread == NULL)
 		watchdog_free(&w);
 	else
@@ -83,7 +83,7 @@ struct watchdog *watchdog_new(struct loop *l, usec_t limit)
 	return w;
 }
 
-static void change(struct watchdog *w, usec_t limit, bool ends)
+static void watchdog_change(struct watchdog *w, usec_t limit, bool ends)
 {
 	pthread_mutex_lock(&w->lock);
 	w->limit = limit;
@@ -94,7 +94,7 @@ static void change(struct watchdog *w, usec_t limit, bool ends)
 
 void watchdog_set(struct watchdog *w, usec_t limit)
 {
-	change(w, limit, false);
+	watchdog_change(w, limit, false);
 }
 
 void watchdog_free(struct watchdog **wp)
@@ -104,7 +104,7 @@ void watchdog_free(struct watchdog **wp)
 	*wp = NULL;
 	if (w == NULL)
 		return;
-	change(w, w->limit, true);
+	watchdog_change(w, w->limit, true);
 	thread_join(&w->thread);
 	pthread_cond_destroy(&w->changed);
 	pthread_mutex_destroy(&w->lock);

@@ -11,7 +11,6 @@
 
 #include "base/text.h"
 #include "proto/msg.h"
-#include "proto/reader.h"
 
 #define SECRET_MAX 65530	/* spec/authentication.md section 1 */
 #define NULL_FIELD UINT32_MAX
@@ -25,7 +24,8 @@ struct message {
 typedef enum auth_answer_kind handler(struct auth_answer *a,
     const struct message *m);
 
-static enum auth_answer_kind refuse(struct auth_answer *a, const char *why)
+static enum auth_answer_kind auth_answer_refuse(struct auth_answer *a,
+    const char *why)
 {
 	text_copy(a->why, sizeof a->why, why);
 	return AUTH_ANSWER_BAD;
@@ -33,10 +33,10 @@ static enum auth_answer_kind refuse(struct auth_answer *a, const char *why)
 
 static enum auth_answer_kind refuse_unexpected(struct auth_answer *a)
 {
-	return refuse(a, "unexpected response from auth_query");
+	return auth_answer_refuse(a, "unexpected response from auth_query");
 }
 
-static enum auth_answer_kind ignore(struct auth_answer *a,
+static enum auth_answer_kind auth_answer_ignore(struct auth_answer *a,
     const struct message *m)
 {
 	(void)a;
@@ -52,7 +52,7 @@ static enum auth_answer_kind refuse_columns(struct auth_answer *a, unsigned n)
 }
 
 /* RowDescription and DataRow begin with the number of columns. */
-static enum auth_answer_kind check_columns(struct auth_answer *a,
+static enum auth_answer_kind auth_answer_check_columns(struct auth_answer *a,
     const struct message *m)
 {
 	struct reader r;
@@ -86,20 +86,20 @@ static struct auth_field read_field(struct reader *r)
 	return f;
 }
 
-static enum auth_answer_kind on_row(struct auth_answer *a,
+static enum auth_answer_kind auth_answer_on_row(struct auth_answer *a,
     const struct message *m)
 {
 	struct reader r;
 
 	if (a->results == 0)
 		return AUTH_ANSWER_MORE;
-	if (check_columns(a, m) == AUTH_ANSWER_BAD)
+	if (auth_answer_check_columns(a, m) == AUTH_ANSWER_BAD)
 		return AUTH_ANSWER_BAD;
 	reader_init(&r, m->body, m->len);
 	reader_u16(&r);
 	a->name = read_field(&r);
 	if (a->name.at == NULL && !r.failed)
-		return refuse(a,
+		return auth_answer_refuse(a,
 		    "auth_query response contained null user name");
 	a->secret = read_field(&r);
 	if (r.failed || reader_left(&r) > 0 || a->name.len == 0 ||
@@ -116,7 +116,7 @@ static enum auth_answer_kind on_complete(struct auth_answer *a,
 	    refuse_unexpected(a);
 }
 
-static enum auth_answer_kind on_parameter(struct auth_answer *a,
+static enum auth_answer_kind auth_answer_on_parameter(struct auth_answer *a,
     const struct message *m)
 {
 	struct reader r;
@@ -125,22 +125,22 @@ static enum auth_answer_kind on_parameter(struct auth_answer *a,
 	const char *name = reader_str(&r), *value = reader_str(&r);
 
 	if (r.failed)
-		return refuse(a, "broken ParameterStatus packet");
+		return auth_answer_refuse(a, "broken ParameterStatus packet");
 	a->name = (struct auth_field){ name, strlen(name) };
 	a->secret = (struct auth_field){ value, strlen(value) };
 	return AUTH_ANSWER_PARAMETER;
 }
 
-static enum auth_answer_kind on_error(struct auth_answer *a,
+static enum auth_answer_kind auth_answer_on_error(struct auth_answer *a,
     const struct message *m)
 {
 	(void)m;
-	refuse(a, "error response from auth_query");
+	auth_answer_refuse(a, "error response from auth_query");
 	return AUTH_ANSWER_ERROR;
 }
 
 /* Ends it well: then the server is fit for the next client. */
-static enum auth_answer_kind on_ready(struct auth_answer *a,
+static enum auth_answer_kind auth_answer_on_ready(struct auth_answer *a,
     const struct message *m)
 {
 	if (a->results != RESULTS || m->len != 1 || m->body[0] != 'I')
@@ -149,17 +149,17 @@ static enum auth_answer_kind on_ready(struct auth_answer *a,
 }
 
 static handler *const handlers[256] = {
-	[BE_PARSE_COMPLETE] = ignore,
-	[BE_BIND_COMPLETE] = ignore,
+	[BE_PARSE_COMPLETE] = auth_answer_ignore,
+	[BE_BIND_COMPLETE] = auth_answer_ignore,
 	[BE_COMMAND_COMPLETE] = on_complete,
-	[BE_NOTICE_RESPONSE] = ignore,
-	[BE_NOTIFICATION_RESPONSE] = ignore,
-	[BE_ROW_DESCRIPTION] = check_columns,
+	[BE_NOTICE_RESPONSE] = auth_answer_ignore,
+	[BE_NOTIFICATION_RESPONSE] = auth_answer_ignore,
+	[BE_ROW_DESCRIPTION] = auth_answer_check_columns,
 	[BE_NO_DATA] = on_no_data,
-	[BE_DATA_ROW] = on_row,
-	[BE_PARAMETER_STATUS] = on_parameter,
-	[BE_ERROR_RESPONSE] = on_error,
-	[BE_READY_FOR_QUERY] = on_ready,
+	[BE_DATA_ROW] = auth_answer_on_row,
+	[BE_PARAMETER_STATUS] = auth_answer_on_parameter,
+	[BE_ERROR_RESPONSE] = auth_answer_on_error,
+	[BE_READY_FOR_QUERY] = auth_answer_on_ready,
 };
 
 enum auth_answer_kind auth_answer_take(struct auth_answer *a, char type,

@@ -4,7 +4,6 @@
 
 #include "base/mem.h"
 #include "base/net.h"
-#include "base/secmem.h"
 #include "login/auth_parts.h"
 #include "pool/credentials.h"
 
@@ -27,7 +26,7 @@ static const struct asked {
 	{ .ask = NULL }
 };
 
-static const struct asked *find(enum auth_type type)
+static const struct asked *auth_ask_find(enum auth_type type)
 {
 	for (const struct asked *t = table; t->ask != NULL; t++) {
 		if (t->type == type)
@@ -38,14 +37,14 @@ static const struct asked *find(enum auth_type type)
 
 /* --- the question --- */
 
-static void work(struct offload_job *j)
+static void auth_ask_work(struct offload_job *j)
 {
 	struct auth_ask *q = (struct auth_ask *)j;
 
 	q->ask(q);
 }
 
-static void done(struct offload_job *j)
+static void auth_ask_done(struct offload_job *j)
 {
 	struct auth *a = ((struct auth_ask *)j)->auth;
 
@@ -66,7 +65,7 @@ static void free_ask(struct offload_job *j)
 static struct auth_ask *ask_new(struct auth *a)
 {
 	static const struct offload_ops ops = {
-		.work = work, .done = done, .free = free_ask,
+		.work = auth_ask_work, .done = auth_ask_done, .free = free_ask,
 	};
 	const struct auth_request *rq = &a->request;
 	struct auth_ask *q = mem_zalloc(sizeof *q);
@@ -76,7 +75,7 @@ static struct auth_ask *ask_new(struct auth *a)
 		return NULL;
 	q->job.ops = &ops;
 	q->auth = a;
-	q->ask = find(rq->type)->ask;
+	q->ask = auth_ask_find(rq->type)->ask;
 	q->user = mem_strdup(rq->user);
 	q->options = secmem_strdup(rq->options != NULL ? rq->options : "");
 	q->address = mem_strdup(net_format_ip(rq->addr, address,
@@ -89,7 +88,7 @@ static struct auth_ask *ask_new(struct auth *a)
 
 /* --- the method --- */
 
-static enum auth_result begin(struct auth *a, struct writer *out)
+static enum auth_result auth_ask_begin(struct auth *a, struct writer *out)
 {
 	/* spec/client-errors.md */
 	if (a->request.type == AUTH_LDAP && a->request.options == NULL)
@@ -100,10 +99,10 @@ static enum auth_result begin(struct auth *a, struct writer *out)
 	    auth_ask_password(out);
 }
 
-static enum auth_result step(struct auth *a, const uint8_t *body, size_t len,
-    struct writer *out)
+static enum auth_result auth_ask_step(struct auth *a, const uint8_t *body,
+    size_t len, struct writer *out)
 {
-	const struct asked *t = find(a->request.type);
+	const struct asked *t = auth_ask_find(a->request.type);
 	const char *password = auth_read_password(a, body, len);
 	struct auth_ask *q = a->state;
 
@@ -127,7 +126,7 @@ static enum auth_result step(struct auth *a, const uint8_t *body, size_t len,
 }
 
 /* The answer is there; the question is freed when this returns. */
-static enum auth_result resume(struct auth *a, struct writer *out)
+static enum auth_result auth_ask_resume(struct auth *a, struct writer *out)
 {
 	struct auth_ask *q = a->state;
 
@@ -136,14 +135,14 @@ static enum auth_result resume(struct auth *a, struct writer *out)
 	if (q->no_memory)
 		return auth_deny_memory(a);
 	if (!q->allowed)
-		return auth_deny(a, find(a->request.type)->refused,
+		return auth_deny(a, auth_ask_find(a->request.type)->refused,
 		    q->detail);
 	/* the password is for servers, too: spec/authentication.md section 5 */
 	a->typed = credentials_new(q->password);
 	return a->typed == NULL ? auth_deny_memory(a) : AUTH_OK;
 }
 
-static void end(struct auth *a)
+static void auth_ask_end(struct auth *a)
 {
 	struct auth_ask *q = a->state;
 
@@ -157,8 +156,11 @@ static void end(struct auth *a)
 const struct auth_method *auth_ask(enum auth_type type)
 {
 	static const struct auth_method method = {
-		.begin = begin, .step = step, .resume = resume, .end = end,
+		.begin = auth_ask_begin,
+		.step = auth_ask_step,
+		.resume = auth_ask_resume,
+		.end = auth_ask_end,
 	};
 
-	return find(type) != NULL ? &method : NULL;
+	return auth_ask_find(type) != NULL ? &method : NULL;
 }

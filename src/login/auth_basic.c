@@ -4,14 +4,11 @@
 
 #include "base/crypto.h"
 #include "base/mem.h"
-#include "base/secmem.h"
 #include "login/auth_parts.h"
 #include "pool/credentials.h"
-#include "proto/md5.h"
 #include "proto/msg.h"
-#include "proto/reader.h"
+#include "proto/password.h"
 #include "proto/scram.h"
-#include "proto/writer.h"
 
 #define MD5_SALT 4
 

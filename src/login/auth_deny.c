@@ -14,7 +14,7 @@ bool auth_is_allowed(const struct auth_request *rq, const char *name)
 	    strcmp(name, rq->user) == 0;
 }
 
-static enum auth_result deny(struct auth *a, const char *code,
+static enum auth_result auth_deny_deny(struct auth *a, const char *code,
     const char *text, const char *detail)
 {
 	err_set(&a->refusal->error, code, "%s", text);
@@ -25,18 +25,18 @@ static enum auth_result deny(struct auth *a, const char *code,
 enum auth_result auth_deny(struct auth *a, const char *text,
     const char *detail)
 {
-	return deny(a, ERRCODE_INVALID_PASSWORD, text, detail);
+	return auth_deny_deny(a, ERRCODE_INVALID_PASSWORD, text, detail);
 }
 
 enum auth_result auth_refuse(struct auth *a, const char *text,
     const char *detail)
 {
-	return deny(a, ERRCODE_INVALID_AUTHORIZATION, text, detail);
+	return auth_deny_deny(a, ERRCODE_INVALID_AUTHORIZATION, text, detail);
 }
 
 enum auth_result auth_deny_violation(struct auth *a, const char *text)
 {
-	return deny(a, ERRCODE_PROTOCOL_VIOLATION, text, "");
+	return auth_deny_deny(a, ERRCODE_PROTOCOL_VIOLATION, text, "");
 }
 
 enum auth_result auth_deny_memory(struct auth *a)

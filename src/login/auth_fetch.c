@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "login/auth_cache.h"
 #include "login/auth_query.h"
-#include "pool/catalog_count.h"
+#include "pool/catalog.h"
 #include "pool/credentials.h"
 #include "session/client.h"
 #include "session/sessions.h"

@@ -27,10 +27,10 @@ struct session {
 };
 
 /* Why the login is refused; only the first reason counts. */
-static bool fail(struct session *s, const char *fmt, ...)
+static bool auth_ldap_fail(struct session *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-static bool fail(struct session *s, const char *fmt, ...)
+static bool auth_ldap_fail(struct session *s, const char *fmt, ...)
 {
 	struct text t;
 	va_list ap;
@@ -47,7 +47,7 @@ static bool fail(struct session *s, const char *fmt, ...)
 static bool fail_by(struct session *s, int rc, const char *what)
 {
 	s->ask->no_memory = rc == LDAP_NO_MEMORY;
-	return fail(s, "%s: %s", what, ldap_err2string(rc));
+	return auth_ldap_fail(s, "%s: %s", what, ldap_err2string(rc));
 }
 
 /* --- where to --- */
@@ -64,11 +64,13 @@ static char *find_servers(struct session *s)
 
 	if (ldap_dn2domain(s->o.basedn, &domain) != LDAP_SUCCESS ||
 	    domain == NULL) {
-		fail(s, "no domain in ldapbasedn \"%s\"", s->o.basedn);
+		auth_ldap_fail(s, "no domain in ldapbasedn \"%s\"",
+		    s->o.basedn);
 		return NULL;
 	}
 	if (ldap_domain2hostlist(domain, &hosts) != LDAP_SUCCESS) {
-		fail(s, "no LDAP servers of domain \"%s\" in DNS", domain);
+		auth_ldap_fail(s, "no LDAP servers of domain \"%s\" in DNS",
+		    domain);
 		hosts = NULL;
 	}
 	ldap_memfree(domain);
@@ -106,7 +108,7 @@ static bool list_uris(struct session *s, char *buf, size_t size)
 	if (found != NULL)
 		ldap_memfree(found);
 	if (t.len == 0 || t.cut)
-		return fail(s, "no usable ldapserver");
+		return auth_ldap_fail(s, "no usable ldapserver");
 	return true;
 }
 
@@ -136,7 +138,7 @@ static bool set_options(struct session *s)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		if (ldap_set_option(s->ld, rows[i].option, rows[i].value) !=
 		    LDAP_OPT_SUCCESS)
-			return fail(s, "could not set an option");
+			return auth_ldap_fail(s, "could not set an option");
 	}
 	return true;
 }
@@ -168,8 +170,9 @@ static bool bind_as(struct session *s, const char *dn, const char *password)
 	    NULL, NULL, NULL);
 
 	s->ask->no_memory = rc == LDAP_NO_MEMORY;
-	return rc == LDAP_SUCCESS || fail(s, "could not bind as \"%s\": %s",
-	    dn, ldap_err2string(rc));
+	return rc == LDAP_SUCCESS ||
+	    auth_ldap_fail(s, "could not bind as \"%s\": %s", dn,
+		ldap_err2string(rc));
 }
 
 /* --- search + bind --- */
@@ -191,10 +194,11 @@ static bool make_filter(struct session *s, char *buf, size_t size)
 	}
 	if (at != NULL)
 		text_add(&t, at);
-	return !t.cut || fail(s, "the search filter gets too long");
+	return !t.cut || auth_ldap_fail(s, "the search filter gets too long");
 }
 
-static int search(struct session *s, const char *filter, LDAPMessage **found)
+static int auth_ldap_search(struct session *s, const char *filter,
+    LDAPMessage **found)
 {
 	static const int scopes[] = {
 		[LDAP_OPT_SUBTREE] = LDAP_SCOPE_SUBTREE,
@@ -220,8 +224,8 @@ static char *take_dn(struct session *s, LDAPMessage *found,
 	if (dn != NULL && dn[0] != '\0')
 		return dn;
 	ldap_memfree(dn);
-	fail(s, "%s entry found for %s", n > 1 ? "more than one" : "no",
-	    filter);
+	auth_ldap_fail(s, "%s entry found for %s",
+	    n > 1 ? "more than one" : "no", filter);
 	return NULL;
 }
 
@@ -233,13 +237,13 @@ static char *find_dn(struct session *s)
 
 	if (!make_filter(s, filter, sizeof filter))
 		return NULL;
-	const int rc = search(s, filter, &found);
+	const int rc = auth_ldap_search(s, filter, &found);
 
 	s->ask->no_memory = rc == LDAP_NO_MEMORY;
 	if (rc == LDAP_SUCCESS || rc == LDAP_SIZELIMIT_EXCEEDED)
 		dn = take_dn(s, found, filter);
 	else
-		fail(s, "could not search for %s: %s", filter,
+		auth_ldap_fail(s, "could not search for %s: %s", filter,
 		    ldap_err2string(rc));
 	ldap_msgfree(found);
 	return dn;
@@ -249,7 +253,8 @@ static bool search_and_bind(struct session *s)
 {
 	/* RFC 4515 section 3: these would change what the filter means */
 	if (strpbrk(s->ask->user, "*()\\/") != NULL)
-		return fail(s, "the user name has a character that is not "
+		return auth_ldap_fail(s,
+		    "the user name has a character that is not "
 		    "allowed in a search");
 	if (!connect_to(s) || !bind_as(s, s->o.binddn != NULL ?
 	    s->o.binddn : "", s->o.bindpasswd != NULL ?
@@ -277,7 +282,7 @@ static bool simple_bind(struct session *s)
 	text_init(&t, dn, sizeof dn);
 	text_addf(&t, "%s%s%s", prefix, s->ask->user, suffix);
 	if (t.cut)
-		return fail(s, "the DN gets too long");
+		return auth_ldap_fail(s, "the DN gets too long");
 	return connect_to(s) && bind_as(s, dn, s->ask->password);
 }
 
@@ -300,11 +305,11 @@ void ask_ldap(struct auth_ask *q)
 
 	/* RFC 4513 section 5.1.2: that would be no authentication at all */
 	if (q->password[0] == '\0') {
-		fail(&s, "empty password");
+		auth_ldap_fail(&s, "empty password");
 		return;
 	}
 	if (ldap_options_parse(&s.o, q->options, &e) < 0) {
-		fail(&s, "%s", e.text);
+		auth_ldap_fail(&s, "%s", e.text);
 		q->no_memory = err_is_nomem(&e);
 		return;
 	}

@@ -48,7 +48,8 @@ static int converse(int n, const struct pam_message **m,
 	return PAM_SUCCESS;
 }
 
-static void note(struct auth_ask *q, pam_handle_t *h, const char *call, int rc)
+static void auth_pam_note(struct auth_ask *q, pam_handle_t *h, const char *call,
+    int rc)
 {
 	struct text t;
 
@@ -57,22 +58,22 @@ static void note(struct auth_ask *q, pam_handle_t *h, const char *call, int rc)
 	q->no_memory = rc == PAM_BUF_ERR;
 }
 
-static bool check(struct auth_ask *q, pam_handle_t *h)
+static bool auth_pam_check(struct auth_ask *q, pam_handle_t *h)
 {
 	int rc = pam_set_item(h, PAM_RHOST, q->address);
 
 	if (rc != PAM_SUCCESS) {
-		note(q, h, "pam_set_item(PAM_RHOST)", rc);
+		auth_pam_note(q, h, "pam_set_item(PAM_RHOST)", rc);
 		return false;
 	}
 	rc = pam_authenticate(h, PAM_SILENT);
 	if (rc != PAM_SUCCESS) {
-		note(q, h, "pam_authenticate()", rc);
+		auth_pam_note(q, h, "pam_authenticate()", rc);
 		return false;
 	}
 	rc = pam_acct_mgmt(h, PAM_SILENT);
 	if (rc != PAM_SUCCESS)
-		note(q, h, "pam_acct_mgmt()", rc);
+		auth_pam_note(q, h, "pam_acct_mgmt()", rc);
 	return rc == PAM_SUCCESS;
 }
 
@@ -87,6 +88,6 @@ void ask_pam(struct auth_ask *q)
 		q->no_memory = rc == PAM_BUF_ERR;
 		return;
 	}
-	q->allowed = check(q, h);
+	q->allowed = auth_pam_check(q, h);
 	pam_end(h, q->allowed ? PAM_SUCCESS : PAM_AUTH_ERR);
 }

@@ -1,4 +1,4 @@
-/* auth_peer.c - a client of a Unix socket: the kernel says who it is.
+/* auth_peer.c - clients whose name the kernel or a certificate says.
  * SPDX-License-Identifier: ISC */
 #include <stdio.h>
 #include <string.h>
@@ -23,14 +23,14 @@ struct lookup {
 	char name[CONFIG_USER_MAX];
 };
 
-static void work(struct offload_job *j)
+static void auth_peer_work(struct offload_job *j)
 {
 	struct lookup *q = (struct lookup *)j;
 
 	q->found = socket_user_name(q->uid, q->name, sizeof q->name) == 0;
 }
 
-static void done(struct offload_job *j)
+static void auth_peer_done(struct offload_job *j)
 {
 	struct auth *a = ((struct lookup *)j)->auth;
 
@@ -44,7 +44,7 @@ static void free_lookup(struct offload_job *j)
 
 /* --- the method (spec/authentication.md section 3.5) --- */
 
-static enum auth_result deny(struct auth *a, const char *detail)
+static enum auth_result auth_peer_deny(struct auth *a, const char *detail)
 {
 	return auth_refuse(a, "unix socket login rejected", detail);
 }
@@ -55,12 +55,13 @@ static enum auth_result decide(struct auth *a, const char *name)
 	char detail[sizeof a->refusal->detail];
 
 	if (auth_is_allowed(rq, name))
-		return rq->credentials != NULL ? AUTH_OK : deny(a, "");
+		return rq->credentials != NULL ? AUTH_OK :
+		    auth_peer_deny(a, "");
 	if (rq->map == NULL)
-		return deny(a, "");
+		return auth_peer_deny(a, "");
 	snprintf(detail, sizeof detail, "ident map %s cannot be matched",
 	    ident_map_name(rq->map));
-	return deny(a, detail);
+	return auth_peer_deny(a, detail);
 }
 
 static enum auth_result submit(struct auth *a, struct lookup *q)
@@ -77,20 +78,22 @@ static enum auth_result submit(struct auth *a, struct lookup *q)
 	case OFFLOAD_NO_THREAD:
 		break;
 	}
-	work(&q->job);
-	return q->found ? decide(a, q->name) : deny(a, "");
+	auth_peer_work(&q->job);
+	return q->found ? decide(a, q->name) : auth_peer_deny(a, "");
 }
 
-static enum auth_result begin(struct auth *a, struct writer *out)
+static enum auth_result auth_peer_begin(struct auth *a, struct writer *out)
 {
 	static const struct offload_ops ops = {
-		.work = work, .done = done, .free = free_lookup,
+		.work = auth_peer_work,
+		.done = auth_peer_done,
+		.free = free_lookup,
 	};
 	struct lookup *q;
 
 	(void)out;
 	if (a->request.os_uid == NULL)
-		return deny(a, "");
+		return auth_peer_deny(a, "");
 	q = mem_zalloc(sizeof *q);
 	if (q == NULL)
 		return auth_deny_memory(a);
@@ -103,16 +106,16 @@ static enum auth_result begin(struct auth *a, struct writer *out)
 }
 
 /* The answer is there; the lookup is freed when this returns. */
-static enum auth_result resume(struct auth *a, struct writer *out)
+static enum auth_result auth_peer_resume(struct auth *a, struct writer *out)
 {
 	const struct lookup *q = a->state;
 
 	(void)out;
 	a->state = NULL;
-	return q->found ? decide(a, q->name) : deny(a, "");
+	return q->found ? decide(a, q->name) : auth_peer_deny(a, "");
 }
 
-static void end(struct auth *a)
+static void auth_peer_end(struct auth *a)
 {
 	struct lookup *q = a->state;
 
@@ -126,8 +129,42 @@ static void end(struct auth *a)
 const struct auth_method *auth_peer(void)
 {
 	static const struct auth_method method = {
-		.begin = begin, .resume = resume, .end = end,
+		.begin = auth_peer_begin,
+		.resume = auth_peer_resume,
+		.end = auth_peer_end,
 	};
+
+	return &method;
+}
+
+static enum auth_result auth_cert_deny(struct auth *a, const char *detail)
+{
+	return auth_refuse(a, "certificate authentication failed", detail);
+}
+
+/* (spec/authentication.md section 3.4) */
+static enum auth_result auth_cert_begin(struct auth *a, struct writer *out)
+{
+	const struct auth_request *rq = &a->request;
+	char detail[sizeof a->refusal->detail];
+
+	(void)out;
+	if (!rq->tls)
+		return auth_cert_deny(a, "TLS connection required");
+	if (rq->cert_name == NULL)
+		return auth_cert_deny(a, "TLS client certificate required");
+	if (auth_is_allowed(rq, rq->cert_name))
+		return rq->credentials != NULL ? AUTH_OK : auth_cert_deny(a, "");
+	if (rq->map == NULL)
+		return auth_cert_deny(a, "TLS certificate name mismatch");
+	snprintf(detail, sizeof detail, "ident map: %s does not have a match",
+	    ident_map_name(rq->map));
+	return auth_cert_deny(a, detail);
+}
+
+const struct auth_method *auth_cert(void)
+{
+	static const struct auth_method method = { .begin = auth_cert_begin };
 
 	return &method;
 }

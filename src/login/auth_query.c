@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/crypto.h"
-#include "base/errcodes.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "broker/broker.h"
 #include "login/login_database.h"
@@ -20,9 +20,6 @@
 #include "pool/users.h"
 #include "proto/msg.h"
 #include "proto/params.h"
-#include "proto/params_list.h"
-#include "proto/report.h"
-#include "proto/writer.h"
 #include "session/client.h"
 #include "session/client_role.h"
 #include "session/server.h"

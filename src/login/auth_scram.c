@@ -2,15 +2,12 @@
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
-#include "base/errcodes.h"
+#include "base/err.h"
 #include "base/mem.h"
-#include "base/secmem.h"
 #include "login/auth_parts.h"
 #include "pool/credentials.h"
 #include "proto/msg.h"
-#include "proto/reader.h"
 #include "proto/scram.h"
-#include "proto/writer.h"
 
 static const char failed[] = "SASL authentication failed";
 
@@ -21,7 +18,7 @@ struct exchange {
 	size_t first_len;
 };
 
-static enum auth_result begin(struct auth *a, struct writer *out)
+static enum auth_result auth_scram_begin(struct auth *a, struct writer *out)
 {
 	const struct auth_request *rq = &a->request;
 	struct exchange *x = secmem_zalloc(sizeof *x);
@@ -45,7 +42,7 @@ static enum auth_result begin(struct auth *a, struct writer *out)
 	return AUTH_MORE;
 }
 
-static enum auth_result deny(struct auth *a, const struct err *why)
+static enum auth_result auth_scram_deny(struct auth *a, const struct err *why)
 {
 	if (err_is_nomem(why))
 		return auth_deny_memory(a);
@@ -76,7 +73,7 @@ static enum auth_result challenge(struct auth *a,
 
 	if (scram_server_first(&x->scram, v, x->first, x->first_len, &answer,
 	    &e) < 0)
-		return deny(a, &e);
+		return auth_scram_deny(a, &e);
 	write_sasl(out, MSG_AUTH_SASL_CONTINUE, answer);
 	mem_free(answer);
 	return AUTH_MORE;
@@ -187,7 +184,7 @@ static enum auth_result step_final(struct auth *a, const uint8_t *body,
 	}
 	mem_free(answer);
 	if (rc < 0 && strcmp(e.code, ERRCODE_INVALID_PASSWORD) != 0)
-		return deny(a, &e);
+		return auth_scram_deny(a, &e);
 	if (c != NULL && c->kind == SECRET_UNUSABLE)
 		return auth_deny(a, failed, AUTH_UNUSABLE);
 	/* spec/logging.md section 9 */
@@ -196,8 +193,8 @@ static enum auth_result step_final(struct auth *a, const uint8_t *body,
 	    "password authentication failed");
 }
 
-static enum auth_result step(struct auth *a, const uint8_t *body, size_t len,
-    struct writer *out)
+static enum auth_result auth_scram_step(struct auth *a, const uint8_t *body,
+    size_t len, struct writer *out)
 {
 	const struct exchange *x = a->state;
 
@@ -205,7 +202,7 @@ static enum auth_result step(struct auth *a, const uint8_t *body, size_t len,
 	    step_first(a, body, len, out) : step_final(a, body, len, out);
 }
 
-static void end(struct auth *a)
+static void auth_scram_end(struct auth *a)
 {
 	struct exchange *x = a->state;
 
@@ -220,9 +217,36 @@ static void end(struct auth *a)
 const struct auth_method *auth_scram(void)
 {
 	static const struct auth_method method = {
-		.begin = begin, .step = step, .resume = challenge_real,
-		.end = end,
+		.begin = auth_scram_begin,
+		.step = auth_scram_step,
+		.resume = challenge_real,
+		.end = auth_scram_end,
 	};
 
 	return &method;
+}
+
+static struct scram_shape shape_of(const struct auth_request *rq)
+{
+	struct scram_shape s = { 0, SCRAM_SALT_BYTES };
+
+	if (rq->mock_shape != NULL)
+		s = rq->mock_shape->salt;
+	if (s.iterations == 0)
+		s.iterations = rq->scram_iterations;
+	return s;
+}
+
+int auth_mock_verifier(const struct auth_request *rq,
+    struct scram_verifier *v)
+{
+	const struct scram_shape s = shape_of(rq);
+
+	return scram_verifier_mock(v, rq->user, rq->mock_salt, &s);
+}
+
+int auth_own_salt(const struct auth_request *rq, uint8_t *out)
+{
+	return scram_mock_salt(rq->mock_salt, rq->user, out,
+	    SCRAM_SALT_BYTES);
 }

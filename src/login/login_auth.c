@@ -20,7 +20,6 @@
 #include "pool/latencies.h"
 #include "pool/users.h"
 #include "proto/msg.h"
-#include "proto/writer.h"
 #include "session/client.h"
 #include "session/sessions.h"
 

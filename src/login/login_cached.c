@@ -15,7 +15,6 @@
 #include "base/crypto.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/secmem.h"
 #include "base/text.h"
 #include "base/timeouts.h"
 #include "login/auth_cache.h"

@@ -9,13 +9,12 @@
 #include "login/auth_query.h"
 #include "login/login_parts.h"
 #include "pool/catalog.h"
-#include "pool/database.h"
 #include "session/client.h"
 #include "session/sessions.h"
 
 /* --- what all workers have begun --- */
 
-static struct guessing *lock(struct sessions *ss)
+static struct guessing *login_guess_lock(struct sessions *ss)
 {
 	struct guessing *const g = ss->guessing != NULL ? ss->guessing :
 	    &ss->own_guessing;
@@ -25,7 +24,7 @@ static struct guessing *lock(struct sessions *ss)
 	return g;
 }
 
-static void unlock(const struct sessions *ss, struct guessing *g)
+static void login_guess_unlock(const struct sessions *ss, struct guessing *g)
 {
 	if (ss->others > 0)
 		pthread_mutex_unlock(&g->lock);
@@ -42,18 +41,19 @@ void login_guess_share(struct sessions *ss, struct sessions *first)
 /* This worker has n now. */
 static void put_count(struct sessions *ss, unsigned n)
 {
-	struct guessing *const g = lock(ss);
+	struct guessing *const g = login_guess_lock(ss);
 
 	g->count = g->count - ss->guesses + n;
 	ss->guesses = n;
-	unlock(ss, g);
+	login_guess_unlock(ss, g);
 }
 
 /*
  * A few addresses do not take all the places: each next one gets fewer. With the
  * lock: whose address it is does not change, nor goes before it has left.
  */
-static bool has_room(const struct guessing *g, const struct client *c)
+static bool login_guess_has_room(const struct guessing *g,
+    const struct client *c)
 {
 	const struct login *l;
 	unsigned n = 0;
@@ -66,7 +66,7 @@ static bool has_room(const struct guessing *g, const struct client *c)
 	    (n == 0 || n < (LOGIN_GUESSES_MAX - others) / 2);
 }
 
-static void count(struct guessing *g, struct client *c)
+static void login_guess_count(struct guessing *g, struct client *c)
 {
 	struct login *const l = c->login;
 
@@ -78,21 +78,21 @@ static void count(struct guessing *g, struct client *c)
 }
 
 /* Returns whether it may; looked at and taken at once. */
-static bool begin(struct client *c)
+static bool login_guess_begin(struct client *c)
 {
-	struct guessing *const g = lock(c->ss);
-	const bool may = has_room(g, c);
+	struct guessing *const g = login_guess_lock(c->ss);
+	const bool may = login_guess_has_room(g, c);
 
 	if (may)
-		count(g, c);
-	unlock(c->ss, g);
+		login_guess_count(g, c);
+	login_guess_unlock(c->ss, g);
 	return may;
 }
 
 /* --- who waits, on this worker --- */
 
 /* Does a login from the same address as c wait already? */
-static bool is_behind(const struct client *c)
+static bool login_guess_is_behind(const struct client *c)
 {
 	const struct login *l;
 
@@ -111,7 +111,7 @@ bool login_guess_waits(struct client *c, void (*go_on)(struct client *c))
 		return false;
 	if (c->login->guess == GUESS_BEGUN)
 		return false;
-	if (!is_behind(c) && begin(c))
+	if (!login_guess_is_behind(c) && login_guess_begin(c))
 		return false;
 	c->login->guess = GUESS_WAITS;
 	c->login->guess_go_on = go_on;
@@ -120,12 +120,12 @@ bool login_guess_waits(struct client *c, void (*go_on)(struct client *c))
 	return true;
 }
 
-static void forget(struct sessions *ss, struct login *l)
+static void login_guess_forget(struct sessions *ss, struct login *l)
 {
-	struct guessing *const g = lock(ss);
+	struct guessing *const g = login_guess_lock(ss);
 
 	DL_DELETE2(g->begun, l, guess_prev, guess_next);
-	unlock(ss, g);
+	login_guess_unlock(ss, g);
 }
 
 void login_guess_leave(struct sessions *ss, struct login *l)
@@ -133,27 +133,27 @@ void login_guess_leave(struct sessions *ss, struct login *l)
 	if (l->guess == GUESS_WAITS)
 		DL_DELETE2(ss->guessers, l, guess_prev, guess_next);
 	else if (l->guess == GUESS_BEGUN)
-		forget(ss, l);
+		login_guess_forget(ss, l);
 	l->guess = GUESS_NONE;
 }
 
 /* The oldest that may begin, and has, but if its database exists by now. */
 static struct login *take_guesser(struct sessions *ss)
 {
-	struct guessing *const g = lock(ss);
+	struct guessing *const g = login_guess_lock(ss);
 	struct login *l;
 
 	DL_FOREACH2(ss->guessers, l, guess_next) {
-		if (has_room(g, l->client))
+		if (login_guess_has_room(g, l->client))
 			break;
 	}
 	if (l != NULL) {
 		DL_DELETE2(ss->guessers, l, guess_prev, guess_next);
 		l->guess = GUESS_NONE;
 		if (l->client->db->tentative)
-			count(g, l->client);
+			login_guess_count(g, l->client);
 	}
-	unlock(ss, g);
+	login_guess_unlock(ss, g);
 	return l;
 }
 

@@ -15,7 +15,7 @@
 #include "login/login_guess.h"
 #include "login/login_others.h"
 #include "login/login_parts.h"
-#include "pool/lobby_workers.h"
+#include "pool/lobby.h"
 #include "session/client.h"
 #include "session/sessions.h"
 

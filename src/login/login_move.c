@@ -1,4 +1,5 @@
-/* login_move.c - a client goes to another worker: to log in, and to its database.
+/* login_move.c - a client goes to another worker: to log in, and to its
+ * database.
  * SPDX-License-Identifier: ISC */
 #include "login/login_move.h"
 
@@ -8,13 +9,12 @@
 #include "io/tls.h"
 #include "login/login_lobby.h"
 #include "login/login_parts.h"
-#include "pool/catalog_count.h"
-#include "pool/lobby_workers.h"
+#include "pool/catalog.h"
+#include "pool/lobby.h"
 #include "pool/parts.h"
 #include "pool/users.h"
-#include "proto/cancel_key.h"
 #include "proto/params.h"
-#include "session/carried.h"
+#include "proto/startup.h"
 #include "session/client.h"
 #include "session/roam.h"
 #include "session/sessions.h"
@@ -124,7 +124,7 @@ static unsigned home_of_key(const struct sessions *ss, const struct startup *m)
  * Out of all that is this worker's; the socket, what is unread and the place in
  * the lobby stay.
  */
-static void leave(struct client *c)
+static void login_move_leave(struct client *c)
 {
 	struct sessions *const ss = c->ss;
 
@@ -150,7 +150,7 @@ static bool go(struct client *c, unsigned to)
 
 	if (!lobby_send(&ss->lobby, &c->login->guest, to))
 		return false;
-	leave(c);
+	login_move_leave(c);
 	ss->client_ops.send(ss->app, c, to);
 	return true;
 }
@@ -215,7 +215,8 @@ static bool may_be_asked_for(const struct catalog *c, const struct pool *p,
  * The pool of c, which has come home, may have parts elsewhere. A part that c is
  * sent to may be gone when it comes there: then it goes home, for good.
  */
-static unsigned place(struct client *c, const struct startup *m, unsigned home)
+static unsigned login_move_place(struct client *c, const struct startup *m,
+    unsigned home)
 {
 	struct sessions *const ss = c->ss;
 	const struct names n = m->kind == STARTUP_MESSAGE ? names_of(m) :
@@ -310,7 +311,7 @@ bool login_departs(struct client *c, const struct startup *m)
 	const unsigned at_home = l->arrived && !l->placed ? ss->worker :
 	    home(ss, m);
 	const unsigned to = at_home != ss->worker && !l->placed ? at_home :
-	    place(c, m, at_home);
+	    login_move_place(c, m, at_home);
 
 	if (to == ss->worker)
 		return false;
@@ -336,7 +337,7 @@ bool login_deal(struct client *c)
 }
 
 /* SUSPEND may have come, or been lifted, while c was on its way. */
-static void go_on(struct client *c)
+static void login_move_go_on(struct client *c)
 {
 	const struct auth_errand *const errand = c->login->query.errand;
 
@@ -366,5 +367,5 @@ void login_arrive(struct sessions *ss, struct client *c)
 	    tls_join(&c->stream, ss->tls->client) < 0)
 		client_close(c, CLOSE_NO_MEMORY_FOR_A_LOGIN);
 	else if (login_enter_from_other(c))
-		go_on(c);
+		login_move_go_on(c);
 }

@@ -10,14 +10,13 @@
 #include "base/text.h"
 #include "login/login_others.h"
 #include "login/login_parts.h"
-#include "proto/datestyle.h"
-#include "proto/encoding.h"
 #include "proto/params.h"
+#include "proto/params_names.h"
 #include "proto/params_sql.h"
 #include "session/client.h"
 #include "session/sessions.h"
 
-static int no_memory(struct err *e)
+static int login_params_no_memory(struct err *e)
 {
 	return err_set(e, ERRCODE_OUT_OF_MEMORY,
 	    "bouncer resources exhaustion");
@@ -27,7 +26,7 @@ static int set_copy(char **slot, const char *value, struct err *e)
 {
 	mem_free(*slot);
 	*slot = mem_strdup(value);
-	return *slot == NULL ? no_memory(e) : 0;
+	return *slot == NULL ? login_params_no_memory(e) : 0;
 }
 
 static int take_user(struct client *c, const char *value, struct err *e)
@@ -43,7 +42,8 @@ static int take_database(struct client *c, const char *value, struct err *e)
 	return set_copy(&c->login->db_name, value, e);
 }
 
-static int take_options(struct client *c, const char *value, struct err *e)
+static int login_params_take_options(struct client *c, const char *value,
+    struct err *e)
 {
 	return set_copy(&c->login->options, value, e);
 }
@@ -68,7 +68,7 @@ static const struct {
 } startup_params[] = {
 	{ "user", take_user },
 	{ "database", take_database },
-	{ "options", take_options },
+	{ "options", login_params_take_options },
 	{ "application_name", take_application_name },
 	{ "replication", take_replication },
 };
@@ -81,11 +81,11 @@ static int take_extension(struct login *l, const char *name, struct err *e)
 		l->extensions = mem_zalloc(LOGIN_EXTENSIONS_MAX *
 		    sizeof *l->extensions);
 	if (l->extensions == NULL)
-		return no_memory(e);
+		return login_params_no_memory(e);
 	char *copy = mem_strdup(name);
 
 	if (copy == NULL)
-		return no_memory(e);
+		return login_params_no_memory(e);
 	l->extensions[l->extension_count++] = copy;
 	return 0;
 }
@@ -133,8 +133,8 @@ static int take_tracked(struct client *c, const struct login_other *o,
 		value = encoding_name(value);
 	if (i == PARAMS_DATESTYLE)
 		value = join_style(value, params_get(c->params, i), style);
-	return i >= 0 && params_set(&c->params, i, value) < 0 ? no_memory(e) :
-	    0;
+	return i >= 0 && params_set(&c->params, i, value) < 0 ?
+	    login_params_no_memory(e) : 0;
 }
 
 static int on_param(const char *name, const char *value, void *arg,
@@ -213,7 +213,7 @@ static int read_options(struct client *c, const char *options, struct err *e)
 
 	if (rc == 0 && r.style[0] != '\0' && params_set(&c->params,
 	    PARAMS_DATESTYLE, join_style(style, r.style, both)) < 0)
-		rc = no_memory(e);
+		rc = login_params_no_memory(e);
 	params_unref(&r.named);
 	return rc;
 }
@@ -238,7 +238,7 @@ static int settle_application_name(struct client *c, struct err *e)
 	if (name == NULL)
 		return 0;
 	return params_set(&c->params, PARAMS_APPLICATION_NAME, name) < 0 ?
-	    no_memory(e) : 0;
+	    login_params_no_memory(e) : 0;
 }
 
 int login_read_params(struct client *c, const struct startup *m,

@@ -1,4 +1,5 @@
-/* login_queue.c - logins take turns, so that a storm of them delays nobody else.
+/* login_queue.c - logins take turns, so that a storm of them delays nobody
+ * else.
  * SPDX-License-Identifier: ISC */
 #include "login/login_queue.h"
 
@@ -17,7 +18,7 @@ static struct login **list_of(struct login_queue *q, enum place at)
 }
 
 /* After the events of the turn, and all that they have woken. */
-static void run(struct loop_task *t)
+static void login_queue_run(struct loop_task *t)
 {
 	struct login_queue *q = container_of(t, struct login_queue, task);
 	const usec_t end = time_precise() + LOGIN_TURN;
@@ -36,10 +37,12 @@ static void run(struct loop_task *t)
 
 void login_queue_init(struct login_queue *q, struct loop *l)
 {
-	*q = (struct login_queue){ .task = { .run = run }, .loop = l };
+	*q = (struct login_queue){ .task = { .run = login_queue_run },
+		.loop = l };
 }
 
-static void append(struct login_queue *q, struct login *l, enum place at)
+static void login_queue_append(struct login_queue *q, struct login *l,
+    enum place at)
 {
 	struct login **const list = list_of(q, at);
 
@@ -51,7 +54,7 @@ static void append(struct login_queue *q, struct login *l, enum place at)
 
 void login_queue_add(struct login_queue *q, struct login *l)
 {
-	append(q, l, IN_TURN);
+	login_queue_append(q, l, IN_TURN);
 	loop_again(q->loop, &q->task);
 }
 
@@ -67,7 +70,7 @@ void login_queue_remove(struct login_queue *q, struct login *l)
 
 void login_queue_put_off(struct login_queue *q, struct login *l)
 {
-	append(q, l, IN_PUT_OFF);
+	login_queue_append(q, l, IN_PUT_OFF);
 }
 
 void login_queue_tick(struct login_queue *q)

@@ -9,7 +9,7 @@
 
 #define VOTES_MAX 100	/* what has become another is noticed then */
 
-static struct lookups *lock(struct sessions *ss)
+static struct lookups *login_shape_lock(struct sessions *ss)
 {
 	struct lookups *const l = ss->lookups != NULL ? ss->lookups :
 	    &ss->own_lookups;
@@ -19,7 +19,7 @@ static struct lookups *lock(struct sessions *ss)
 	return l;
 }
 
-static void unlock(const struct sessions *ss, struct lookups *l)
+static void login_shape_unlock(const struct sessions *ss, struct lookups *l)
 {
 	if (ss->others > 0)
 		pthread_mutex_unlock(&l->lock);
@@ -51,10 +51,10 @@ void login_shape_learn(struct sessions *ss, const char *secret)
 
 	if (!mock_shape_of(secret, &shape))
 		return;
-	struct lookups *const l = lock(ss);
+	struct lookups *const l = login_shape_lock(ss);
 
 	vote(l, &shape);
-	unlock(ss, l);
+	login_shape_unlock(ss, l);
 }
 
 const struct mock_shape *login_shape(const struct client *c)
@@ -63,9 +63,9 @@ const struct mock_shape *login_shape(const struct client *c)
 
 	if (!auth_query_is_meant(c))
 		return &ss->mock_shape;
-	struct lookups *const l = lock(ss);
+	struct lookups *const l = login_shape_lock(ss);
 
 	ss->lookup_shape = l->shape;
-	unlock(ss, l);
+	login_shape_unlock(ss, l);
 	return &ss->lookup_shape;
 }

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "conf/hba.h"
-#include "io/interfaces.h"
+#include "io/machine.h"
 #include "io/socket.h"
 #include "io/tls.h"
 #include "login/auth_query.h"
@@ -16,12 +16,12 @@
 #include "login/login_log.h"
 #include "login/login_parts.h"
 #include "login/login_shape.h"
-#include "pool/catalog_count.h"
+#include "pool/catalog.h"
 #include "pool/credentials.h"
-#include "pool/lobby_workers.h"
+#include "pool/lobby.h"
 #include "pool/users.h"
-#include "proto/params_list.h"
-#include "proto/reader.h"
+#include "proto/msg.h"
+#include "proto/params.h"
 #include "session/client.h"
 #include "session/sessions.h"
 
@@ -86,7 +86,7 @@ static void assign_database(struct client *c, struct database *db)
 	db->logins++;
 }
 
-static int refuse(const struct client *c, enum tally_limit limit,
+static int login_user_refuse(const struct client *c, enum tally_limit limit,
     struct err *e)
 {
 	c->ss->tally.limits_hit[limit][0]++;
@@ -106,14 +106,14 @@ static int check_limits(struct client *c, struct err *e)
 	if (!database_admit(c->db, limit(
 	    c->db->conf->max_db_client_connections,
 	    set->max_db_client_connections)))
-		return refuse(c, TALLY_max_db_client_connections, e);
+		return login_user_refuse(c, TALLY_max_db_client_connections, e);
 	c->counted = user_admit(c->user, limit(
 	    own != NULL ? own->max_user_client_connections : 0,
 	    set->max_user_client_connections));
 	if (c->counted)
 		return 0;
 	database_dismiss(c->db);
-	return refuse(c, TALLY_max_user_client_connections, e);
+	return login_user_refuse(c, TALLY_max_user_client_connections, e);
 }
 
 /* Console rights by name (spec/admin-console.md section 1). */
@@ -226,7 +226,7 @@ static enum login_who await_typed(const struct client *c, struct err *e)
 	return LOGIN_REFUSED;
 }
 
-static enum login_who find_known(struct client *c, struct err *e)
+static enum login_who login_user_find_known(struct client *c, struct err *e)
 {
 	struct user *u = NULL;
 	const int rc = global_method(c) == AUTH_ANY ? find_anybody(c, &u, e) :
@@ -263,7 +263,7 @@ enum login_who login_find_user(struct client *c, struct err *e)
 	if (is_rejected(c->login->method))
 		return LOGIN_KNOWN;
 	return is_checked_elsewhere(c->login->method) ? await_typed(c, e) :
-	    find_known(c, e);
+	    login_user_find_known(c, e);
 }
 
 /* A secret that is known already brings what was derived from it. */
@@ -296,7 +296,7 @@ int login_adopt(struct client *c, struct err *e)
 	return 0;
 }
 
-static int no_memory(struct err *e)
+static int login_user_no_memory(struct err *e)
 {
 	return err_set(e, ERRCODE_OUT_OF_MEMORY,
 	    "bouncer resources exhaustion");
@@ -312,7 +312,7 @@ int login_unpack(struct client *c, struct err *e)
 	    l->query.errand->params.len);
 	params_list_read(&all, &list);
 	if (params_list_load(c->ss->params, list, &c->params) < 0)
-		return no_memory(e);
+		return login_user_no_memory(e);
 	struct database *const db = login_find_database(c, l->db_name, e);
 
 	if (e->code[0] != '\0')
@@ -372,7 +372,7 @@ void login_log_attempt(const struct client *c)
 
 /* --- the method --- */
 
-static enum hba_fit is_near(const struct net_addr *a, bool net)
+static enum hba_fit login_user_is_near(const struct net_addr *a, bool net)
 {
 	const int found = interfaces_have(a, net);
 
@@ -389,7 +389,7 @@ struct hba_login login_describe(const struct client *c)
 		.physical = c->replication == REPLICATION_PHYSICAL,
 		.database = l->db_name,
 		.user = l->user,
-		.near = is_near,
+		.near = login_user_is_near,
 		.host_state = l->host_state,
 		.host = l->host,
 	};

@@ -12,8 +12,8 @@
 #include "broker/canceler.h"
 #include "io/socket.h"
 #include "login/login_lobby.h"
-#include "pool/catalog_count.h"
-#include "proto/cancel_key.h"
+#include "pool/catalog.h"
+#include "proto/startup.h"
 #include "session/client.h"
 #include "session/server.h"
 #include "session/sessions.h"
@@ -26,7 +26,7 @@ static const struct config_peer *find_config(const struct sessions *ss, int id)
 	return config_find_peer(ss->catalog->config, id);
 }
 
-static struct peer *find(const struct sessions *ss, int id)
+static struct peer *peer_find(const struct sessions *ss, int id)
 {
 	struct peer *p = NULL;
 
@@ -34,7 +34,7 @@ static struct peer *find(const struct sessions *ss, int id)
 	return p;
 }
 
-static struct peer *add(struct sessions *ss, int id)
+static struct peer *peer_add(struct sessions *ss, int id)
 {
 	struct peer *p = mem_new(MEM_PEER, sizeof *p);
 
@@ -61,7 +61,8 @@ static struct peer *peer_of(struct pool *p)
 	return container_of(p, struct peer, pool);
 }
 
-static void drop(struct sessions *ss, struct peer *p, enum close_reason reason)
+static void peer_drop(struct sessions *ss, struct peer *p,
+    enum close_reason reason)
 {
 	/* the clients first: a closed server would tell them something else */
 	for (int i = 0; i < CLIENT_STATES; i++)
@@ -85,7 +86,7 @@ void peer_apply(struct sessions *ss)
 			continue;
 		log_warning("dropping peer %d as it does not exist anymore",
 		    p->id);
-		drop(ss, p, CLOSE_PEER_REMOVED);
+		peer_drop(ss, p, CLOSE_PEER_REMOVED);
 	}
 }
 
@@ -94,7 +95,7 @@ void peer_drop_all(struct sessions *ss, enum close_reason reason)
 	struct peer *p, *next;
 
 	HASH_ITER(hh, ss->peers, p, next)
-		drop(ss, p, reason);
+		peer_drop(ss, p, reason);
 }
 
 static int by_id(const struct peer *a, const struct peer *b)
@@ -144,10 +145,10 @@ void peer_forward(struct client *c, const uint8_t *key, size_t len)
 		client_close(c, CLOSE_CANCEL_TTL_EXHAUSTED);
 		return;
 	}
-	struct peer *p = find(ss, id);
+	struct peer *p = peer_find(ss, id);
 
 	if (find_config(ss, id) == NULL || (p == NULL &&
-	    (p = add(ss, id)) == NULL)) {
+	    (p = peer_add(ss, id)) == NULL)) {
 		client_close(c, CLOSE_NO_SUCH_PEER);
 		return;
 	}

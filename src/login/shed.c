@@ -13,7 +13,7 @@
 #include "io/socket.h"
 #include "io/tls.h"
 #include "login/login_lobby.h"
-#include "pool/database.h"
+#include "pool/catalog.h"
 #include "pool/lobby.h"
 #include "proto/prepared.h"
 #include "proto/unnamed.h"
@@ -89,7 +89,7 @@ static struct client *find_largest(struct sessions *ss, bool held,
 	return largest;
 }
 
-static void drop(struct client *c)
+static void shed_drop(struct client *c)
 {
 	struct close_cause why = close_cause(CLOSE_MEMORY_LIMIT);
 
@@ -127,7 +127,7 @@ static size_t drop_largest(struct sessions *ss, bool held)
 		return 0;
 	if (strangers > bytes)
 		return expel_strangers(ss, strangers);
-	drop(c);
+	shed_drop(c);
 	return bytes;
 }
 
@@ -184,7 +184,7 @@ static void shrink_caches(struct sessions *ss)
 		(void)unnamed_make_room(ss->unnamed, ss->prepared, 0, 1);
 }
 
-static void tell(struct sessions *ss, usec_t now)
+static void shed_tell(struct sessions *ss, usec_t now)
 {
 	if (ss->worker != 0 || (ss->shed_told != 0 &&
 	    now - ss->shed_told < TOLD_EVERY))
@@ -209,7 +209,7 @@ void shed_tick(struct sessions *ss, usec_t now)
 		(void)ceiling_bid(ss->worker, 0);
 		return;
 	}
-	tell(ss, now);
+	shed_tell(ss, now);
 	shrink_caches(ss);
 	/* each worker needs a tick to say what its largest client holds */
 	if (full && !known) {

@@ -1,4 +1,4 @@
-/* channels.c - which client listens to which channels of its pool.
+/* channels.c - the channels that each client of a pool listens to.
  * SPDX-License-Identifier: ISC */
 #include "notify/channels.h"
 
@@ -10,7 +10,9 @@
 #include "base/crypto.h"
 #include "base/mem.h"
 #include "pool/catalog.h"
+#include "proto/msg.h"
 #include "session/client.h"
+#include "session/server.h"
 #include "session/sessions.h"
 
 #define PREFIX "pgsluice."
@@ -135,7 +137,7 @@ unsigned channels_count(const struct client *c)
 	return c->listening == NULL ? 0 : c->listening->count;
 }
 
-static void drop(struct subscription *it)
+static void channels_drop(struct subscription *it)
 {
 	struct listening *const g = it->by;
 
@@ -206,7 +208,7 @@ unsigned channels_retain(struct client *c, const void *list, size_t len)
 		if (channels_source(g) == HEARS_LISTENER)
 			it->is = TO_GO;
 		else
-			drop(it);
+			channels_drop(it);
 	}
 	if (g->own == NULL)
 		channels_leave(c);
@@ -223,7 +225,7 @@ void channels_settle(struct client *c)
 	g->settles = 0;
 	DL_FOREACH_SAFE2(g->own, it, next, own_next) {
 		if (it->is == TO_GO)
-			drop(it);
+			channels_drop(it);
 		else
 			it->is = SUBSCRIBED;
 	}
@@ -241,7 +243,7 @@ void channels_leave(struct client *c)
 	c->listening = NULL;
 	touch(c, l);
 	while (g->own != NULL)
-		drop(g->own);
+		channels_drop(g->own);
 	DL_DELETE(l->clients, g);
 	writer_fini(&g->waiting);
 	writer_fini(&g->ahead);

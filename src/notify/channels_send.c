@@ -7,7 +7,6 @@
 
 #include "notify/channels.h"
 #include "proto/msg.h"
-#include "proto/reader.h"
 #include "session/client.h"
 #include "session/server.h"
 
@@ -71,7 +70,7 @@ void channels_keep(struct client *c, const void *p, size_t n)
 	writer_bytes(&c->listening->ahead, p, n);
 }
 
-static struct writer take(struct writer *w)
+static struct writer channels_send_take(struct writer *w)
 {
 	const struct writer all = *w;
 
@@ -86,7 +85,7 @@ void channels_keep_early(struct client *c, const void *p, size_t n)
 
 void channels_tell_early(struct client *c)
 {
-	struct writer all = take(&c->listening->early);
+	struct writer all = channels_send_take(&c->listening->early);
 	struct notification n;
 	size_t size;
 
@@ -111,7 +110,7 @@ void channels_flush(struct client *c)
 	}
 	if (w == NULL || w->len == 0 || must_wait(c))
 		return;
-	struct writer all = take(w);
+	struct writer all = channels_send_take(w);
 
 	write_now(c, all.at, all.len);
 	writer_fini(&all);
@@ -126,7 +125,7 @@ void channels_end_move(struct client *c)
 	g->hears = g->becomes;
 	g->token = 0;
 	g->marks = 0;
-	struct writer all = take(&g->ahead);
+	struct writer all = channels_send_take(&g->ahead);
 
 	writer_bytes(&g->waiting, all.at, all.len);
 	g->waiting.failed = g->waiting.failed || all.failed;

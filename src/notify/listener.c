@@ -2,19 +2,70 @@
  * SPDX-License-Identifier: ISC */
 #include "notify/listener.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <utlist.h>
 
+#include "base/err.h"
+#include "base/num.h"
 #include "notify/channels.h"
 #include "notify/channels_send.h"
 #include "notify/listener_parts.h"
 #include "pool/catalog.h"
-#include "pool/drain.h"
+#include "pool/hosts.h"
 #include "pool/limit.h"
+#include "proto/msg.h"
 #include "session/client.h"
 #include "session/server.h"
 #include "session/sessions.h"
 #include "upstream/server_launch.h"
+
+void listener_text(struct writer *w, const char *s)
+{
+	writer_bytes(w, s, strlen(s));
+}
+
+int listener_ask(struct server *s, struct writer *sql, enum own_query query)
+{
+	int rc = -1;
+
+	writer_u8(sql, 0);
+	if (sql->failed)
+		server_fail(s, CLOSE_OUT_OF_MEMORY);
+	else
+		rc = server_send_query(s, (const char *)sql->at, query);
+	writer_fini(sql);
+	return rc;
+}
+
+uint32_t listener_draw(struct listener *l)
+{
+	l->last_token++;
+	return l->last_token != 0 ? l->last_token : ++l->last_token;
+}
+
+void listener_write_mark(const struct listener *l, uint32_t mark,
+    struct writer *w)
+{
+	char payload[32];
+
+	snprintf(payload, sizeof payload, ",'%u'", mark);
+	channels_write(w, "NOTIFY", l->marker);
+	w->len--;		/* the semicolon */
+	listener_text(w, payload);
+}
+
+bool listener_has(const uint8_t *p, size_t n, const char *word)
+{
+	const size_t len = strlen(word);
+
+	for (size_t i = 0; i + len <= n; i++)
+		if ((p[i] | 0x20) == word[0] &&
+		    strncasecmp((const char *)p + i, word, len) == 0)
+			return true;
+	return false;
+}
 
 #define CHANGES_MAX 500		/* in one query */
 
@@ -87,7 +138,7 @@ void listener_forget_ear(struct listener *l, uint8_t ear)
 /* --- who has waited for it --- */
 
 /* Is all that is to come heard? */
-static bool is_heard(const struct listening *g)
+static bool listener_is_heard(const struct listening *g)
 {
 	const struct subscription *it;
 
@@ -100,7 +151,7 @@ static bool is_heard(const struct listening *g)
 }
 
 /* All that was committed before c was asked has been told by now. */
-static bool is_settled(const struct listening *g)
+static bool listener_is_settled(const struct listening *g)
 {
 	switch (channels_source(g)) {
 	case HEARS_SERVER:
@@ -110,11 +161,11 @@ static bool is_settled(const struct listening *g)
 	case HEARS_LISTENER:
 		break;
 	}
-	return g->settles <= g->listener->answered && is_heard(g);
+	return g->settles <= g->listener->answered && listener_is_heard(g);
 }
 
 /* May close c. */
-static void settle(struct client *c)
+static void listener_settle(struct client *c)
 {
 	if (c->relay.withheld != WITHHELD_NOT && c->pc.server != NULL)
 		server_of(c->pc.server)->keep.brought = BROUGHT_NOTHING;
@@ -138,7 +189,7 @@ static struct client *find_settled(struct listener *l)
 
 	l->look = false;
 	DL_FOREACH(l->clients, g) {
-		const bool settled = g->settles != 0 && is_settled(g);
+		const bool settled = g->settles != 0 && listener_is_settled(g);
 
 		if (settled && !stream_is_suspended(&g->client->stream))
 			break;
@@ -154,7 +205,7 @@ static void settle_all(struct pool *p)
 
 	do {
 		if (c != NULL)
-			settle(c);
+			listener_settle(c);
 		c = p->hearing.listener == NULL || !p->hearing.listener->look ?
 		    NULL : find_settled(p->hearing.listener);
 	} while (c != NULL);
@@ -207,7 +258,7 @@ bool listener_is_free(const struct server *s)
 	    s->own_query == OWN_QUERY_NONE && !stream_is_suspended(&s->stream);
 }
 
-static bool is_wanted(const struct listener *l)
+static bool listener_is_wanted(const struct listener *l)
 {
 	return l != NULL && (l->server == NULL ||
 	    (l->server->ps.close_needed && l->next == NULL &&
@@ -220,7 +271,7 @@ void listener_turn(struct sessions *ss, struct pool *p)
 	bool reserve;
 
 	settle_all(p);
-	p->hearing.wanted = is_wanted(p->hearing.listener);
+	p->hearing.wanted = listener_is_wanted(p->hearing.listener);
 	if (p->hearing.wanted && may_launch(ss, p) &&
 	    server_launch_room(p, NULL, &reserve))
 		launch(ss, p);
@@ -321,5 +372,235 @@ void listener_gone(struct server *s)
 	if (p->hearing.listener != NULL) {
 		catalog_touch_pool(s->ss->catalog, p);
 		channels_tidy(p->hearing.listener);
+	}
+}
+
+/*
+ * Both listen to all; the new one says a mark. Up to it notifications come from
+ * the old one, behind it from the new one. If the old one was asked later, and
+ * answers without having told the mark, they do not hear the same server.
+ */
+
+static void tell_ahead(struct listener *l)
+{
+	struct writer all = l->ahead;
+	size_t size;
+
+	writer_init(&l->ahead, CHANNELS_WAITING);
+	for (size_t at = 0; at < all.len; at += size) {
+		size = msg_size(all.at + at, UINT32_MAX);
+		listener_tell(l, all.at + at, size);
+	}
+	writer_fini(&all);
+}
+
+static void listener_stop(struct listener *l)
+{
+	l->replacing = REPLACING_NOTHING;
+	l->past = 0;
+}
+
+static void listener_take_over(struct listener *l)
+{
+	struct server *const old = l->server;
+	const bool lost = (l->past & l->ear) == 0 || l->ahead.failed;
+	const uint8_t ear = l->ear;
+
+	l->server = l->next;
+	l->next = NULL;
+	l->ear ^= EAR_ONE | EAR_OTHER;
+	listener_stop(l);
+	listener_forget_ear(l, ear);
+	server_close(old, CLOSE_CONFIGURATION_CHANGED);
+	if (lost) {
+		listener_lose(l);
+		listener_restore(l);
+	}
+	tell_ahead(l);
+}
+
+static void ask(struct listener *l, struct server *s)
+{
+	struct writer sql;
+
+	writer_init(&sql, LISTENER_SQL);
+	listener_text(&sql, KEEP_BEGIN);
+	if (s == l->next) {
+		l->mark = listener_draw(l);
+		listener_write_mark(l, l->mark, &sql);
+	}
+	l->replacing = s == l->next ? REPLACING_MARKED : REPLACING_ASKED;
+	(void)listener_ask(s, &sql, OWN_QUERY_LISTEN);
+}
+
+bool listener_replace(struct listener *l)
+{
+	const uint8_t both = EAR_ONE | EAR_OTHER;
+
+	if (l->replacing == REPLACING_NOTHING) {
+		if (listener_is_free(l->next) &&
+		    !listener_synchronize(l, l->next) &&
+		    l->next != NULL && l->marked == both)
+			ask(l, l->next);
+	} else if (l->replacing == REPLACING_ANSWERED ||
+	    (l->replacing == REPLACING_TOLD && l->past == both)) {
+		listener_take_over(l);
+	} else if (l->replacing == REPLACING_TOLD &&
+	    listener_is_free(l->server)) {
+		ask(l, l->server);
+	}
+	return l->replacing == REPLACING_NOTHING && l->server != NULL;
+}
+
+bool listener_replace_answered(struct listener *l, const struct server *s)
+{
+	if (l->replacing == REPLACING_MARKED && s == l->next)
+		l->replacing = REPLACING_TOLD;
+	else if (l->replacing == REPLACING_ASKED && s == l->server)
+		l->replacing = REPLACING_ANSWERED;
+	else
+		return false;
+	return true;
+}
+
+void listener_replace_failed(struct listener *l)
+{
+	const bool lost = (l->past & l->ear) != 0;
+
+	listener_stop(l);
+	writer_fini(&l->ahead);
+	if (!lost || l->server == NULL)
+		return;
+	listener_lose(l);
+	l->to_ask = l->asked + 1;
+}
+
+/* Who is heard, or about to be, stays until there is another one. */
+static void renew(const struct listener *l, struct server *s)
+{
+	if (s->phase == SERVER_PHASE_POOLED && l->clients != NULL)
+		s->ps.close_needed = true;
+	else
+		server_close(s, CLOSE_CONFIGURATION_CHANGED);
+}
+
+void listener_renew(struct pool *p)
+{
+	if (p->hearing.listener != NULL && p->hearing.listener->next != NULL)
+		renew(p->hearing.listener, p->hearing.listener->next);
+	if (p->hearing.listener != NULL && p->hearing.listener->server != NULL)
+		renew(p->hearing.listener, p->hearing.listener->server);
+}
+
+/* Closes c if that is what its pool does with who may have missed something. */
+static bool close_deaf(struct client *c)
+{
+	if (c->pc.pool->limits.listen_lost != LISTEN_LOST_CLOSE)
+		return false;
+	client_fail_cause(c, (struct close_cause){
+	    .reason = CLOSE_LISTENER_LOST,
+	    .text = close_cause(CLOSE_LISTENER_LOST).text,
+	    .code = ERRCODE_ADMIN_SHUTDOWN,
+	    .hint = "Notifications may have been lost. Connect again, and look "
+	    "at what you listen for." });
+	return true;
+}
+
+/* c may have missed something. May close c. */
+static void tell_reconnected(struct client *c, const struct server *s)
+{
+	struct writer w;
+
+	if (close_deaf(c))
+		return;
+	writer_init(&w, LISTENER_SQL);
+	report_write(&w, BE_NOTICE_RESPONSE, &(struct report){ "NOTICE",
+	    ERRCODE_SUCCESSFUL_COMPLETION, "the connection that listens was "
+	    "replaced: notifications may have been lost", "", "" });
+	writer_begin(&w, BE_NOTIFICATION_RESPONSE);
+	writer_u32(&w, s->key_len >= 4 ? msg_u32(s->key) : 0);
+	writer_str(&w, CHANNELS_RECONNECTED);
+	writer_str(&w, "");
+	writer_end(&w);
+	channels_send(c, w.at, w.failed ? 0 : w.len);
+	writer_fini(&w);
+}
+
+/* Does the listener hear all of what g has lost? */
+static bool is_heard_again(const struct listening *g)
+{
+	const uint8_t ear = g->listener->ear;
+	const struct subscription *it;
+
+	if (g->hears != HEARS_NOBODY)
+		return false;
+	DL_FOREACH2(g->own, it, own_next) {
+		if ((it->channel->listened & (uint8_t)~it->channel->asked &
+		    ear) == 0)
+			return false;
+	}
+	return true;
+}
+
+void listener_restore(struct listener *l)
+{
+	struct listening *g, *next;
+
+	DL_FOREACH_SAFE(l->clients, g, next) {
+		if (!is_heard_again(g))
+			continue;
+		g->hears = HEARS_LISTENER;
+		tell_reconnected(g->client, l->server);
+	}
+}
+
+void listener_tell_lost(struct client *c)
+{
+	if (channels_source(c->listening) == HEARS_NOBODY &&
+	    c->pc.server != NULL)
+		tell_reconnected(c, server_of(c->pc.server));
+}
+
+void listener_hear_server(struct client *c)
+{
+	struct listening *const g = c->listening;
+
+	g->hears = HEARS_SERVER;
+	g->token = 0;
+	g->marks = 0;
+	writer_fini(&g->ahead);
+	tell_reconnected(c, server_of(c->pc.server));
+}
+
+/* Whoever has it from a server has all; on the way there, from there on. */
+static void lose(struct listening *g)
+{
+	struct client *const c = g->client;
+
+	g->listener->look = true;
+	if (close_deaf(c))
+		return;
+	if (g->token == 0 || g->becomes == HEARS_LISTENER) {
+		g->hears = HEARS_NOBODY;
+		g->token = 0;
+		g->marks = 0;
+		writer_fini(&g->ahead);
+		return;
+	}
+	g->marks |= MARK_LISTENER;
+	channels_end_move(c);
+	if (c->pc.server != NULL)
+		tell_reconnected(c, server_of(c->pc.server));
+}
+
+void listener_lose(struct listener *l)
+{
+	struct listening *g, *next;
+
+	DL_FOREACH_SAFE(l->clients, g, next) {
+		if (g->token == 0 && g->hears != HEARS_LISTENER)
+			continue;
+		catalog_touch_pool(g->client->ss->catalog, l->pool);
+		lose(g);
 	}
 }

@@ -1,7 +1,8 @@
-/* listener_move.c - channels of a client: its server, and the listener.
+/* listener_move.c - the channels of a client, brought to its server and back.
  *
  * What it listens to, a server tells: the one that it has at the moment.
  * SPDX-License-Identifier: ISC */
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <utlist.h>
@@ -13,7 +14,7 @@
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/prepared.h"
-#include "proto/track_look.h"
+#include "proto/track.h"
 #include "session/client.h"
 #include "session/server.h"
 #include "session/sessions.h"
@@ -157,7 +158,8 @@ static bool begins_anew(struct client *c, struct server *s)
 }
 
 /* The same, of those that the listener is to tell it. */
-static void note_found(struct client *c, struct server *s, bool known)
+static void listener_move_note_found(struct client *c, struct server *s,
+    bool known)
 {
 	const struct writer *const found = &s->keep.channels;
 	const bool fits = is_same_encoding(c, s) &&
@@ -201,7 +203,7 @@ void listener_note(struct client *c, struct server *s)
 	    channels_source(c->listening) == HEARS_SERVER)
 		note_own(c, s);
 	else if (!known || !begins_anew(c, s))
-		note_found(c, s, known);
+		listener_move_note_found(c, s, known);
 	writer_fini(&k->channels);
 	if (known)
 		keep_in_doubt(c, s);
@@ -257,7 +259,8 @@ bool listener_withholds(const struct client *c, const struct server *s)
 /* --- to the listener --- */
 
 /* Is s idle, and all that it has to say said? */
-static bool is_at_rest(const struct client *c, const struct server *s)
+static bool listener_move_is_at_rest(const struct client *c,
+    const struct server *s)
 {
 	return s->own_query == OWN_QUERY_NONE && track_is_done(&s->track) &&
 	    s->rest.bytes == 0 && s->carry.len == 0 &&
@@ -267,7 +270,7 @@ static bool is_at_rest(const struct client *c, const struct server *s)
 }
 
 /* Does the listener hear all that c has from its server? */
-static bool is_heard(const struct listening *g)
+static bool listener_move_is_heard(const struct listening *g)
 {
 	const struct listener *const l = g->listener;
 	const struct subscription *it;
@@ -298,9 +301,9 @@ bool listener_move(struct client *c, struct server *s)
 	const bool own = g != NULL && channels_source(g) == HEARS_SERVER;
 
 	if (s->keep.pins != PIN_LISTEN || s->keep.surplus ||
-	    listener_is_unsettled(c) || !is_at_rest(c, s))
+	    listener_is_unsettled(c) || !listener_move_is_at_rest(c, s))
 		return false;
-	if (own && (g->token != 0 || !is_heard(g)))
+	if (own && (g->token != 0 || !listener_move_is_heard(g)))
 		return false;
 	stream_pause(&c->stream);
 	if (own)
@@ -326,4 +329,186 @@ bool listener_moved(struct client *c, struct server *s)
 	s->keep.leaves = false;
 	server_set_own_query(s, OWN_QUERY_NONE);
 	return true;
+}
+
+/*
+ * Then PostgreSQL tells what an UNLISTEN leaves, or what a ROLLBACK brings back.
+ */
+
+/* May a transaction that begins, or goes on, here have (UN)LISTEN? */
+static bool listener_move_may_listen(const struct listener_request *r)
+{
+	struct listening *const g = r->c->listening;
+
+	if (strchr("QPB", r->m[0]) == NULL)
+		return false;
+	if (g->always || r->s->ps.pool->limits.state_always ||
+	    !keep_is_on(r->s->ps.pool))
+		return true;
+	if (!(r->m[0] != FE_BIND && r->have < r->size) &&
+	    !listener_has(r->m, r->have, "listen"))
+		return false;
+	/* a statement that has a name may be run at any time */
+	g->always = r->m[0] == FE_BIND || (r->m[0] == FE_PARSE &&
+	    r->have > MSG_HEADER && r->m[MSG_HEADER] != '\0');
+	return true;
+}
+
+static bool is_brought(const struct keep *k)
+{
+	return k->brought != BROUGHT_NOTHING && !k->undone;
+}
+
+static int listener_move_send_all(struct client *c, struct server *s)
+{
+	struct keep *const k = &s->keep;
+	const struct subscription *it;
+	struct writer sql;
+	char set[80];
+
+	writer_init(&sql, LISTENER_SQL);
+	if (s->track.status != 'T')
+		listener_text(&sql, KEEP_BEGIN);
+	DL_FOREACH2(c->listening->own, it, own_next) {
+		if (it->is != TO_GO)
+			channels_write(&sql, "LISTEN", it->channel->name);
+	}
+	k->brought = BROUGHT;
+	k->undone = k->confirmed = false;
+	if (s->track.status == 'T') {
+		k->brought = BROUGHT_INSIDE;
+		k->bring = listener_draw(c->listening->listener);
+		snprintf(set, sizeof set, "SET " KEEP_BRING " = %u", k->bring);
+		listener_text(&sql, set);
+	}
+	keep_set_pins(s, k->pins | PIN_LISTEN);
+	s->trace.marked = true;
+	return listener_ask(s, &sql, OWN_QUERY_BRING);
+}
+
+/* Something was undone in the transaction: that, too? */
+static int listener_move_ask_again(struct server *s)
+{
+	struct writer sql;
+
+	s->keep.confirmed = false;
+	s->keep.brought = BROUGHT_ASKED;
+	writer_init(&sql, LISTENER_SQL);
+	listener_text(&sql, KEEP_BRINGS);
+	return listener_ask(s, &sql, OWN_QUERY_BRING);
+}
+
+static void listener_move_start(struct client *c, struct server *s)
+{
+	stream_pause(&c->stream);
+	if (s->keep.brought == BROUGHT_INSIDE)
+		(void)listener_move_ask_again(s);
+	else
+		(void)listener_move_send_all(c, s);
+}
+
+/* Amid a batch, COPY or failed transaction there is no place for it. */
+static bool has_place(const struct track *t)
+{
+	return t->status != 'E' && !track_wants_data(t) &&
+	    !track_is_unsure(t) &&
+	    (track_is_empty(t) ? t->ready :
+	    track_awaits_ready(t) && !track_may_be_skipped(t));
+}
+
+/* Is it behind a request that may have (UN)LISTEN, and has no answer yet? */
+static bool listener_move_is_behind(const struct server *s)
+{
+	return s->trace.listens && !track_is_empty(&s->track) &&
+	    track_awaits_ready(&s->track);
+}
+
+/*
+ * Where both tell the mark is not reached yet. Nobody withholds the end of an
+ * UNLISTEN in session pooling: what is ahead of the mark would come behind it.
+ */
+static void await_mark(struct client *c, const struct server *s)
+{
+	if (!track_is_empty(&s->track)) {
+		c->relay.hold = true;
+		return;
+	}
+	stream_pause(&c->stream);
+	if (!listener_is_unsettled(c))
+		listener_ask_again(c->listening);
+}
+
+/*
+ * The pool is one of sessions by now: all comes from the server of c, which
+ * stays with it. False: not now, or s is closed.
+ */
+static bool stays(struct client *c, struct server *s)
+{
+	struct listening *const g = c->listening;
+	const bool lost = channels_source(g) == HEARS_NOBODY;
+
+	if (!has_place(&s->track))
+		return true;
+	if (g->token != 0 || listener_is_unsettled(c)) {
+		await_mark(c, s);
+		return false;
+	}
+	if (channels_source(g) == HEARS_SERVER) {
+		if (g->waiting.len == 0)
+			channels_leave(c);
+		return true;
+	}
+	if (!track_is_empty(&s->track)) {
+		c->relay.hold = true;
+		return false;
+	}
+	stream_pause(&c->stream);
+	if (listener_send_mark(g, s, HEARS_SERVER) == 0 && lost)
+		listener_hear_server(c);
+	return false;
+}
+
+bool listener_brings(const struct listener_request *r)
+{
+	struct server *const s = r->s;
+
+	if (s->ps.mode == POOL_SESSION)
+		return stays(r->c, s);
+	if (channels_source(r->c->listening) == HEARS_SERVER) {
+		/* a pool that keeps looks at the tags */
+		s->trace.marked = s->trace.marked ||
+		    (!keep_is_on(s->ps.pool) && listener_move_may_listen(r));
+		return true;
+	}
+	if (listener_move_is_behind(s)) {
+		r->c->relay.hold = true;
+		return false;
+	}
+	const bool listens = listener_move_may_listen(r);
+
+	s->trace.notifies = s->trace.notifies ||
+	    listener_has(r->m, r->have, "notify");
+	if (!listens && !listener_has(r->m, r->have, "discard"))
+		return true;
+	if (listens && !is_brought(&s->keep) && has_place(&s->track)) {
+		if (track_is_empty(&s->track))
+			listener_move_start(r->c, s);
+		else
+			r->c->relay.hold = true;
+		return false;
+	}
+	s->trace.listens = true;
+	return true;
+}
+
+bool listener_brought(struct client *c, struct server *s)
+{
+	if (s->keep.brought != BROUGHT_ASKED)
+		return true;
+	s->keep.brought = BROUGHT_INSIDE;
+	s->keep.undone = false;
+	if (s->keep.confirmed || c->listening == NULL)
+		return true;
+	(void)listener_move_send_all(c, s);
+	return false;
 }

@@ -33,7 +33,8 @@ static void take_mark(struct listener *l, uint32_t mark)
 	channels_flush(c);
 }
 
-static void tell(struct subscription *it, const uint8_t *m, size_t size)
+static void listener_take_tell(struct subscription *it, const uint8_t *m,
+    size_t size)
 {
 	const struct listening *const g = it->by;
 	const bool past = (g->marks & MARK_LISTENER) != 0;
@@ -65,7 +66,7 @@ void listener_tell(struct listener *l, const uint8_t *m, size_t size)
 	if (ch == NULL)
 		return;
 	DL_FOREACH_SAFE(ch->first, it, next)
-		tell(it, m, size);
+		listener_take_tell(it, m, size);
 }
 
 /* Is it the mark of a replacement, up to which all comes from l->server? */

@@ -8,7 +8,7 @@
 
 #include "pool/pool.h"
 
-static void enter(struct averages *c, struct pool *p)
+static void averages_enter(struct averages *c, struct pool *p)
 {
 	p->averages_round = c->round;
 	DL_APPEND2(c->pools, p, averages_prev, averages_next);
@@ -17,10 +17,10 @@ static void enter(struct averages *c, struct pool *p)
 void averages_note(struct averages *c, struct pool *p)
 {
 	if (p->averages_prev == NULL)
-		enter(c, p);
+		averages_enter(c, p);
 }
 
-static void leave(struct averages *c, struct pool *p)
+static void averages_leave(struct averages *c, struct pool *p)
 {
 	if (p->averages_prev == NULL)
 		return;
@@ -30,7 +30,7 @@ static void leave(struct averages *c, struct pool *p)
 
 void averages_forget(struct averages *c, struct pool *p)
 {
-	leave(c, p);
+	averages_leave(c, p);
 	latencies_end_period(&c->latencies, p);
 	latencies_free(&p->latencies);
 }
@@ -70,15 +70,15 @@ static bool is_still(const struct pool *p)
 	    latencies_are_still(p);
 }
 
-static void count(struct averages *c, struct pool *p)
+static void averages_count(struct averages *c, struct pool *p)
 {
 	counted_snapshot(&p->counted);
 	counters_add(&c->last, &p->counted.last);
 	counters_add(&c->before, &p->counted.before);
 	latencies_end_period(&c->latencies, p);
-	leave(c, p);
+	averages_leave(c, p);
 	if (!is_still(p))
-		enter(c, p);
+		averages_enter(c, p);
 }
 
 static struct pool *next_left(const struct averages *c)
@@ -93,7 +93,7 @@ bool averages_go_on(struct averages *c, unsigned most)
 	struct pool *p;
 
 	for (; most > 0 && (p = next_left(c)) != NULL; most--)
-		count(c, p);
+		averages_count(c, p);
 	return next_left(c) != NULL;
 }
 

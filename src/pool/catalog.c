@@ -2,13 +2,14 @@
  * SPDX-License-Identifier: ISC */
 #include "pool/catalog.h"
 
+#include <stddef.h>
 #include <string.h>
 #include <utlist.h>
 
+#include "base/container.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "pool/credentials.h"
-#include "pool/drain.h"
 #include "pool/due.h"
 #include "pool/hosts.h"
 #include "pool/parts.h"
@@ -581,4 +582,41 @@ struct database *catalog_get_part(struct catalog *c, const char *name)
 		c->part_databases++;
 	}
 	return db;
+}
+
+int database_compare(const struct cursor_node *a, const struct cursor_node *b)
+{
+	return strcmp(container_of(a, struct database, node)->name,
+	    container_of(b, struct database, node)->name);
+}
+
+int pool_compare(const struct cursor_node *a, const struct cursor_node *b)
+{
+	const struct pool_key *const x =
+	    &container_of(a, struct pool, node)->key;
+	const struct pool_key *const y =
+	    &container_of(b, struct pool, node)->key;
+	const int d = strcmp(x->db->name, y->db->name);
+
+	return d != 0 ? d : strcmp(x->user->name, y->user->name);
+}
+
+void catalog_turn(struct catalog *c, usec_t now)
+{
+	wheel_turn(&c->database_due, now);
+	wheel_turn(&c->pool_due, now);
+}
+
+struct database *catalog_turn_database(struct catalog *c)
+{
+	struct wheel_node *const n = wheel_take(&c->database_due);
+
+	return n == NULL ? NULL : container_of(n, struct database, wheel);
+}
+
+struct pool *catalog_turn_pool(struct catalog *c)
+{
+	struct wheel_node *const n = wheel_take(&c->pool_due);
+
+	return n == NULL ? NULL : container_of(n, struct pool, wheel);
 }

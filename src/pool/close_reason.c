@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "base/errcodes.h"
 
 static const struct {
 	const char *text, *code;

@@ -7,7 +7,6 @@
 
 #include "base/crypto.h"
 #include "base/mem.h"
-#include "base/secmem.h"
 
 struct credentials *credentials_new(const char *secret)
 {
@@ -122,7 +121,8 @@ void credentials_learn(struct credentials *c, const uint8_t *client_key)
 	memcpy(c->learned->server_key, c->verifier->server_key, SHA256_BYTES);
 }
 
-static bool fits(const struct known_keys *k, const struct scram_salt *salt)
+static bool credentials_fits(const struct known_keys *k,
+    const struct scram_salt *salt)
 {
 	return k->iterations == salt->iterations &&
 	    k->salt_len == salt->len &&
@@ -138,7 +138,7 @@ const struct scram_keys *credentials_keys(struct credentials *c,
 	if (c->kind == SECRET_SCRAM)
 		return c->learned;
 	LL_FOREACH(c->known, k) {
-		if (!fits(k, salt))
+		if (!credentials_fits(k, salt))
 			continue;
 		LL_DELETE(c->known, k);
 		LL_PREPEND(c->known, k);

@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: ISC */
 #include "pool/due.h"
 
-#include "base/wheel.h"
+#include "base/timeouts.h"
 #include "pool/catalog.h"
-#include "pool/evict.h"
+#include "pool/limit.h"
 
-static usec_t earlier(usec_t a, usec_t b)
+static usec_t due_earlier(usec_t a, usec_t b)
 {
 	return a < b ? a : b;
 }
@@ -64,7 +64,7 @@ static usec_t idle_end(const struct pool *p, enum server_state state,
 	    due_after(used, l->idle_timeout) : WHEEL_NEVER;
 
 	return state == SERVER_IDLE && l->check ?
-	    earlier(end, used + l->check_delay + 1) : end;
+	    due_earlier(end, used + l->check_delay + 1) : end;
 }
 
 static usec_t list_end(const struct pool *p, enum server_state state)
@@ -76,8 +76,8 @@ static usec_t list_end(const struct pool *p, enum server_state state)
 		if (evict_is_candidate(state) && ps->close_needed)
 			return 0;
 		if (evict_is_candidate(state))
-			end = earlier(end, idle_end(p, state, ps->used));
-		end = earlier(end, lifetime_end(p, ps->born));
+			end = due_earlier(end, idle_end(p, state, ps->used));
+		end = due_earlier(end, lifetime_end(p, ps->born));
 	}
 	return end;
 }
@@ -87,9 +87,9 @@ usec_t due_idle_servers(struct pool *p, usec_t now)
 	usec_t end = WHEEL_NEVER;
 
 	for (int state = 0; state < SERVER_LISTENING; state++)
-		end = earlier(end, list_end(p, (enum server_state)state));
+		end = due_earlier(end, list_end(p, (enum server_state)state));
 	/* nor of servers idle from now on; with new ones all starts anew */
-	p->idle_due_at = earlier(end, idle_end(p, SERVER_IDLE, now));
+	p->idle_due_at = due_earlier(end, idle_end(p, SERVER_IDLE, now));
 	p->idle_seen_at = now;
 	return end;
 }
@@ -119,11 +119,11 @@ usec_t due_next(const struct pool *p, const struct due_times *t)
 
 	if (p->server_count[SERVER_ACTIVE] > 0 || due_has_waiters(p))
 		return 0;
-	due = earlier(due, earlier(t->idle, t->retry));
+	due = due_earlier(due, due_earlier(t->idle, t->retry));
 	if (p->hearing.idle_since != 0)
-		due = earlier(due, due_after(p->hearing.idle_since,
+		due = due_earlier(due, due_after(p->hearing.idle_since,
 		    p->limits.idle_timeout));
 	if (p->unused_since != 0)
-		due = earlier(due, due_after(p->unused_since, t->unused));
+		due = due_earlier(due, due_after(p->unused_since, t->unused));
 	return due <= t->now ? t->now + DUE_AGAIN : due;
 }

@@ -1,14 +1,15 @@
-/* hosts.c - to which host of a list the next connection goes.
+/* hosts.c - the host of a list that the next connection goes to.
  * SPDX-License-Identifier: ISC */
 #include "pool/hosts.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "base/mem.h"
 #include "base/text.h"
 #include "pool/catalog.h"
-#include "pool/drain.h"
 
 /* Also without server_login_retry the others have their turn first. */
 #define PAUSE_MIN (USEC / 10)
@@ -34,7 +35,7 @@ static unsigned count_items(const char *list)
 }
 
 /* Copy item n, which must be there. */
-static void pick(const char *list, unsigned n, char *out, size_t size)
+static void hosts_pick(const char *list, unsigned n, char *out, size_t size)
 {
 	struct text t;
 
@@ -60,7 +61,7 @@ static void make_host(struct host *out, const struct config_db *conf,
 	const uint16_t port = (uint16_t)conf->port;
 	char text[sizeof out->text];
 
-	pick(conf->host, item, text, sizeof text);
+	hosts_pick(conf->host, item, text, sizeof text);
 	out->item = item;
 	out->addr.port = port;
 	if (text[0] == '/' || text[0] == '@') {
@@ -309,4 +310,190 @@ int hosts_plan(struct pool *p, const struct catalog *c, usec_t now,
 	else
 		*out = hosts;
 	return count;
+}
+
+/* Names may lead elsewhere: also without server_login_retry, not at once. */
+
+static bool is_address(const struct net_addr *a)
+{
+	return a->family == NET_IPV4 || a->family == NET_IPV6;
+}
+
+/* The address that host is; or none. */
+static struct net_addr address_of(const char *host)
+{
+	struct net_addr a = { .family = NET_NONE };
+
+	(void)net_parse_ip(host, 0, &a);
+	return a;
+}
+
+static bool hosts_is_same(const struct drain *d, const char *host,
+    const struct net_addr *addr)
+{
+	if (text_casecmp(d->host, host) == 0)
+		return true;
+	if (!is_address(&d->addr) || !is_address(addr))
+		return false;
+
+	struct net_addr a = *addr;
+
+	/* the scope of a link-local address is not written */
+	a.port = 0;
+	a.pid = 0;
+	return net_equal(&d->addr, &a);
+}
+
+static const struct drain *hosts_find(const struct catalog *c, const char *host,
+    const struct net_addr *addr)
+{
+	const struct drain *d = c->drained;
+
+	while (d != NULL && !hosts_is_same(d, host, addr))
+		d = d->next;
+	return d;
+}
+
+int drain_add(struct catalog *c, const char *host)
+{
+	const struct net_addr addr = address_of(host);
+	struct drain *d;
+	unsigned count = 0;
+
+	if (hosts_find(c, host, &addr) != NULL)
+		return 0;
+	LL_COUNT(c->drained, d, count);
+	d = count < DRAIN_MAX ? mem_zalloc(sizeof *d) : NULL;
+	if (d == NULL)
+		return -1;
+	text_copy(d->host, sizeof d->host, host);
+	d->addr = addr;
+	LL_APPEND(c->drained, d);
+	return 0;
+}
+
+bool drain_remove(struct catalog *c, const char *host)
+{
+	const struct net_addr addr = address_of(host != NULL ? host : "");
+	struct drain *d, *next;
+	bool found = false;
+
+	LL_FOREACH_SAFE(c->drained, d, next) {
+		if (host != NULL && !hosts_is_same(d, host, &addr))
+			continue;
+		LL_DELETE(c->drained, d);
+		mem_free(d);
+		found = true;
+	}
+	for (struct pool *p = c->pools; p != NULL && found; p = p->hh.next)
+		p->drained_at = 0;
+	return found;
+}
+
+bool drain_has(const struct catalog *c, const char *host,
+    const struct net_addr *addr)
+{
+	static const struct net_addr none = { .family = NET_NONE };
+	char folder[256];
+
+	if (c->drained == NULL)
+		return false;
+	/* a socket is in the folder that is named */
+	text_copy(folder, sizeof folder, host);
+	char *const socket = strstr(folder, "/.s.PGSQL.");
+
+	if (socket != NULL)
+		*socket = '\0';
+	return hosts_find(c, folder, addr != NULL ? addr : &none) != NULL;
+}
+
+static bool has_all(const struct catalog *c, const char *list)
+{
+	for (;; list++) {
+		const size_t n = strcspn(list, ",");
+		char item[256];
+		struct text t;
+
+		text_init(&t, item, sizeof item);
+		text_add_bytes(&t, list, n);
+		const struct net_addr addr = address_of(item);
+
+		if (hosts_find(c, item, &addr) == NULL)
+			return false;
+		list += n;
+		if (*list == '\0')
+			return true;
+	}
+}
+
+bool drain_stops(const struct catalog *c, const struct pool *p, usec_t now)
+{
+	const char *const list = p->key.db->conf->host;
+	const usec_t retry = p->limits.login_retry > PAUSE_MIN ?
+	    p->limits.login_retry : PAUSE_MIN;
+
+	if (c->drained == NULL || list == NULL)
+		return false;
+	return (p->drained_at != 0 && now - p->drained_at < retry) ||
+	    has_all(c, list);
+}
+
+void host_role_note(struct host_role *r, const char *name, const char *value)
+{
+	const enum fact fact = strcmp(value, "on") == 0 ? FACT_YES : FACT_NO;
+
+	if (strcmp(name, "in_hot_standby") == 0)
+		r->standby = fact;
+	else if (strcmp(name, "default_transaction_read_only") == 0)
+		r->read_only = fact;
+}
+
+static enum fact negated(enum fact f)
+{
+	return f == FACT_UNKNOWN ? f : f == FACT_YES ? FACT_NO : FACT_YES;
+}
+
+/* A standby is read-only, whatever its settings say. */
+static enum fact is_read_only(const struct host_role *r)
+{
+	if (r->standby == FACT_YES || r->read_only == FACT_YES)
+		return FACT_YES;
+	return r->standby == FACT_NO ? r->read_only : FACT_UNKNOWN;
+}
+
+static enum fact hosts_fits(const struct host_role *r, enum session_attrs attrs)
+{
+	switch (attrs) {
+	case ATTRS_ANY:
+		break;
+	case ATTRS_READ_WRITE:
+		return negated(is_read_only(r));
+	case ATTRS_READ_ONLY:
+		return is_read_only(r);
+	case ATTRS_PRIMARY:
+		return negated(r->standby);
+	case ATTRS_STANDBY:
+	case ATTRS_PREFER_STANDBY:
+		return r->standby;
+	}
+	return FACT_YES;
+}
+
+bool host_role_is_known(const struct host_role *r, enum session_attrs attrs)
+{
+	return hosts_fits(r, attrs) != FACT_UNKNOWN;
+}
+
+const char *host_role_misfit(const struct host_role *r,
+    enum session_attrs attrs)
+{
+	static const char *const texts[] = {
+		[ATTRS_READ_WRITE] = "session is read-only",
+		[ATTRS_READ_ONLY] = "session is not read-only",
+		[ATTRS_PRIMARY] = "server is in hot standby mode",
+		[ATTRS_STANDBY] = "server is not in hot standby mode",
+		[ATTRS_PREFER_STANDBY] = "server is not in hot standby mode",
+	};
+
+	return hosts_fits(r, attrs) == FACT_NO ? texts[attrs] : NULL;
 }

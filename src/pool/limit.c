@@ -3,11 +3,12 @@
 #include "pool/limit.h"
 
 #include <stddef.h>
+#include <utlist.h>
 
+#include "base/container.h"
 #include "base/ledger.h"
 #include "pool/catalog.h"
-#include "pool/drain.h"
-#include "pool/evict.h"
+#include "pool/hosts.h"
 
 /* The one whose last traffic is longest ago, of a list of a pool and best. */
 static struct pool_server *older(const struct pool *p, enum server_state state,
@@ -140,7 +141,7 @@ struct pool_server *limit_surplus(const struct pool *p)
 }
 
 /* victim was just used and may be soon again; p has others to wait for. */
-static bool is_too_fresh(const struct pool_server *victim,
+static bool limit_is_too_fresh(const struct pool_server *victim,
     const struct pool *p, usec_t now)
 {
 	const usec_t delay = p->limits.handover_delay;
@@ -160,7 +161,7 @@ enum limit_verdict limit_check(const struct pool *p, usec_t now,
 		*victim = evict_oldest(p, LIMIT_USER);
 	else
 		return LIMIT_FREE;
-	return *victim == NULL || is_too_fresh(*victim, p, now) ?
+	return *victim == NULL || limit_is_too_fresh(*victim, p, now) ?
 	    LIMIT_FULL : LIMIT_EVICT;
 }
 
@@ -197,7 +198,7 @@ void limit_join(struct pool *p)
 }
 
 /* Is there room for p under a limit, or could it be made? */
-static bool has_room(const struct pool *p, enum limit_kind kind)
+static bool limit_has_room(const struct pool *p, enum limit_kind kind)
 {
 	return !limit_is_full(p, kind) || evict_oldest(p, kind) != NULL;
 }
@@ -225,7 +226,7 @@ static bool can_take(const struct pool *p, enum limit_kind kind,
 	    ((size > 0 && pool_held(p) >= (unsigned)size) ||
 	    pool_pick_dedicated(p, now) == NULL))
 		return false;
-	return has_room(p, other);
+	return limit_has_room(p, other);
 }
 
 struct pool *limit_next(const struct pool *p, enum limit_kind kind,
@@ -283,4 +284,417 @@ bool limit_takes_away(const struct pool_server *ps, const struct catalog *c,
 			return true;
 	}
 	return limit_rival_takes_away(p);
+}
+
+bool evict_is_candidate(enum server_state state)
+{
+	return state == SERVER_IDLE || state == SERVER_USED ||
+	    state == SERVER_TESTED;
+}
+
+static struct pool_server **limit_list_of(const struct pool *p,
+    enum limit_kind kind)
+{
+	return kind == LIMIT_DB ? &p->key.db->evictable : &p->key.user->evictable;
+}
+
+static bool is_limited(const struct pool *p, enum limit_kind kind)
+{
+	return (kind == LIMIT_DB ? p->limits.max_db : p->limits.max_user) > 0;
+}
+
+static bool is_listed(const struct pool_server *ps, enum limit_kind kind)
+{
+	return ps->evict[kind].prev != NULL;
+}
+
+static void leave(struct pool_server *ps, enum limit_kind kind)
+{
+	struct pool_server **const list = limit_list_of(ps->pool, kind);
+
+	DL_DELETE2(*list, ps, evict[kind].prev, evict[kind].next);
+	ps->evict[kind].prev = ps->evict[kind].next = NULL;
+}
+
+/* From the end: it was nearly always used just now. */
+static void enter(struct pool_server *ps, enum limit_kind kind)
+{
+	struct pool_server **const list = limit_list_of(ps->pool, kind);
+	struct pool_server *at = *list == NULL ? NULL :
+	    (*list)->evict[kind].prev;
+
+	while (at != NULL && at->used > ps->used)
+		at = at == *list ? NULL : at->evict[kind].prev;
+	if (at == NULL)
+		DL_PREPEND2(*list, ps, evict[kind].prev, evict[kind].next);
+	else
+		DL_APPEND_ELEM2(*list, at, ps, evict[kind].prev,
+		    evict[kind].next);
+}
+
+/* Is ps between a server used earlier and one used later? */
+static bool is_in_place(const struct pool_server *ps, enum limit_kind kind)
+{
+	const struct pool_server *const head = *limit_list_of(ps->pool, kind);
+	const struct evict_place *const at = &ps->evict[kind];
+
+	return (ps == head || at->prev->used <= ps->used) &&
+	    (at->next == NULL || ps->used <= at->next->used);
+}
+
+static void limit_update(struct pool_server *ps, enum limit_kind kind)
+{
+	const bool wanted = evict_is_candidate((enum server_state)ps->state) &&
+	    is_limited(ps->pool, kind);
+
+	if (is_listed(ps, kind)) {
+		if (wanted && is_in_place(ps, kind))
+			return;
+		leave(ps, kind);
+	}
+	if (wanted)
+		enter(ps, kind);
+}
+
+void evict_update(struct pool_server *ps)
+{
+	for (int kind = 0; kind < LIMIT_KINDS; kind++)
+		limit_update(ps, (enum limit_kind)kind);
+}
+
+/* A server under test is as good as promised to a client that waits there. */
+static bool limit_may_go(const struct pool_server *ps)
+{
+	return ps->state == SERVER_IDLE ||
+	    ps->pool->client_count[CLIENT_WAITING] == 0;
+}
+
+struct pool_server *evict_oldest(const struct pool *p, enum limit_kind kind)
+{
+	struct pool_server *ps = *limit_list_of(p, kind), *next;
+
+	for (; ps != NULL; ps = next) {
+		next = ps->evict[kind].next;
+		/* ps had something to say meanwhile, as a notification */
+		if (next != NULL && ps->used > next->used)
+			limit_update(ps, kind);
+		else if (limit_may_go(ps))
+			return ps;
+	}
+	return NULL;
+}
+
+/* Who has something to spare was called for nothing: again then. */
+#define CALL_AGAIN (USEC / 100)
+
+/* For each server that goes in the same turn. */
+#define MORE_DELAYS 5
+
+/* --- of whom it is --- */
+
+struct limit_share *limit_share_of(const struct pool *p, enum limit_kind kind)
+{
+	if (kind == LIMIT_DB)
+		return &p->key.db->share;
+	return kind == LIMIT_USER ? &p->key.user->share :
+	    &((struct pool *)p)->share;
+}
+
+/* Any pool under the limit; NULL: there is none. */
+static struct pool *any_pool(struct limit_share *s)
+{
+	switch (s->kind) {
+	case LIMIT_DB:
+		return container_of(s, struct database, share)->pools;
+	case LIMIT_USER:
+		return container_of(s, struct user, share)->pools;
+	case LIMIT_POOL:
+	case LIMIT_SHARES:
+		break;
+	}
+	return container_of(s, struct pool, share);
+}
+
+bool limit_is_limited(const struct pool *p, enum limit_kind kind)
+{
+	if (kind == LIMIT_POOL)
+		return p->limits.size > 0;
+	return (kind == LIMIT_DB ? p->limits.max_db : p->limits.max_user) > 0;
+}
+
+/* --- slots --- */
+
+void limit_enter(struct limit_share *s, enum server_state state)
+{
+	if (!s->promised)
+		ledger_add(s->ledger, LEDGER_SERVERS);
+	s->promised = false;
+	if (state == SERVER_ACTIVE_CANCEL)
+		ledger_add(s->ledger, LEDGER_CANCELERS);
+}
+
+void limit_leave(struct limit_share *s, enum server_state state)
+{
+	if (state == SERVER_ACTIVE_CANCEL)
+		ledger_give(s->ledger, LEDGER_CANCELERS);
+	ledger_give(s->ledger, LEDGER_SERVERS);
+	/* it will see whether it is first */
+	ledger_call_rival(s->ledger);
+}
+
+/* max 0: there is no limit. */
+static bool limit_workers_take(struct limit_share *s, unsigned max)
+{
+	if (s->ledger == NULL)
+		return true;
+	if (max == 0)
+		ledger_add(s->ledger, LEDGER_SERVERS);
+	else if (!ledger_take(s->ledger, LEDGER_SERVERS, max))
+		return false;
+	s->promised = true;
+	return true;
+}
+
+bool limit_take_unsized(struct pool *p)
+{
+	return limit_workers_take(&p->key.db->share,
+		   (unsigned)p->limits.max_db) &&
+	    limit_workers_take(&p->key.user->share,
+		(unsigned)p->limits.max_user);
+}
+
+bool limit_take(struct pool *p, usec_t now)
+{
+	const unsigned max = p->share.ledger == NULL ? 0 :
+	    pool_maximum(p, now);
+
+	return limit_workers_take(&p->share, max) && limit_take_unsized(p);
+}
+
+void limit_give_back(struct pool *p)
+{
+	for (int kind = 0; kind < LIMIT_SHARES; kind++) {
+		struct limit_share *const s = limit_share_of(p,
+		    (enum limit_kind)kind);
+
+		if (!s->promised)
+			continue;
+		s->promised = false;
+		ledger_give(s->ledger, LEDGER_SERVERS);
+		ledger_call_rival(s->ledger);
+	}
+}
+
+/* --- turns --- */
+
+/* A pool that fails waits anew each time: nobody gives a good server for it. */
+static usec_t since(const struct pool *p, usec_t now)
+{
+	const usec_t uncovered = pool_uncovered_since(p);
+
+	if (p->failing)
+		return now;
+	return uncovered != 0 ? uncovered : pool_waiting_since(p);
+}
+
+/* A part has fewer than its share, or the pool of a user or database none. */
+static bool is_in_need(const struct pool *p, enum limit_kind kind)
+{
+	return kind == LIMIT_POOL ? pool_total(p) < p->lease :
+	    p->server_count[SERVER_ACTIVE] == 0;
+}
+
+struct pool *limit_tell(struct limit_share *s, const struct catalog *c,
+    usec_t now)
+{
+	struct pool *const any = any_pool(s);
+	struct pool *const p = any == NULL ? NULL :
+	    limit_next(any, s->kind, c, now);
+	struct ledger_want want = { 0 };
+
+	if (p != NULL && limit_is_limited(p, s->kind))
+		want = (struct ledger_want){ .since = since(p, now),
+			.in_need = is_in_need(p, s->kind),
+			.count = pool_uncovered(p) };
+	ledger_want(s->ledger, want);
+	return p;
+}
+
+static bool limit_workers_ask(struct pool *p, enum limit_kind kind,
+    const struct catalog *c, usec_t now)
+{
+	struct limit_share *const s = limit_share_of(p, kind);
+
+	if (s->ledger == NULL || !limit_is_limited(p, kind))
+		return false;
+	const bool is_known = ledger_wants(s->ledger) != 0 &&
+	    (kind != LIMIT_POOL || pool_uncovered(p) <=
+	    ledger_wanted(s->ledger));
+
+	if (limit_tell(s, c, now) == NULL)
+		return false;
+	/* whoever gave before it was told has called nobody */
+	if (!limit_is_full(p, kind))
+		return !is_known;
+	if (!is_known || now - s->called_at >= CALL_AGAIN) {
+		s->called_at = now;
+		if (kind == LIMIT_POOL)
+			ledger_call_idle(s->ledger);
+		else
+			ledger_call_servers(s->ledger);
+	}
+	return false;
+}
+
+bool limit_ask(struct pool *p, const struct catalog *c, usec_t now)
+{
+	bool found = false;
+
+	/* what goes to another part as it is makes nobody close anything */
+	for (int kind = LIMIT_SHARES; kind-- > 0;)
+		found = limit_workers_ask(p, (enum limit_kind)kind, c, now) ||
+		    found;
+	return found;
+}
+
+/* The rival under a limit that is near; since 0: there is none. */
+static struct ledger_want rival(const struct pool *p, enum limit_kind kind)
+{
+	const struct limit_share *const s = limit_share_of(p, kind);
+
+	return s->ledger == NULL || !limit_is_near(p, kind) ?
+	    (struct ledger_want){ 0 } : ledger_rival(s->ledger);
+}
+
+bool limit_is_rival_first(const struct pool *p)
+{
+	const usec_t own = pool_waiting_since(p);
+
+	for (int kind = 0; kind < LIMIT_SHARES; kind++) {
+		const usec_t other = rival(p, (enum limit_kind)kind).since;
+
+		if (other != 0 && (own == 0 || other < own))
+			return true;
+	}
+	return false;
+}
+
+/* Has the part p more than its share, and another one less? */
+static bool is_lease_due(const struct pool *p, const struct ledger_want *other)
+{
+	return other->in_need && pool_total(p) > p->lease;
+}
+
+/* Is the longest wait under a limit of p that of another part of it? */
+static bool is_of_part(const struct pool *p, struct ledger_want rival,
+    unsigned *worker)
+{
+	const struct ledger_want part = p->share.ledger == NULL ?
+	    (struct ledger_want){ 0 } : ledger_recipient(p->share.ledger);
+
+	*worker = part.worker;
+	return part.since != 0 && part.since <= rival.since;
+}
+
+bool limit_rival_takes_away(const struct pool *p)
+{
+	unsigned worker;
+
+	for (int kind = 0; kind < LIMIT_KINDS; kind++) {
+		const enum limit_kind k = (enum limit_kind)kind;
+		const struct ledger_want other = limit_is_full(p, k) ?
+		    rival(p, k) : (struct ledger_want){ 0 };
+
+		/* to another part of p it goes as it is */
+		if (other.since != 0 && other.since +
+		    p->limits.handover_delay <= pool_waiting_since(p) &&
+		    !is_of_part(p, other, &worker))
+			return true;
+	}
+	return false;
+}
+
+/* How many leave p already, at the end of this turn? */
+static unsigned count_ahead(const struct pool *p)
+{
+	const struct pool_server *ps = p->servers[SERVER_IDLE];
+	unsigned n = 0;
+
+	for (; ps != NULL; ps = ps->next)
+		n += ps->trip == TRIP_AHEAD;
+	return n;
+}
+
+/*
+ * By how much longer do the clients of another part have to wait than those of p?
+ * A loop that is behind has servers of its own to read from first, and p has
+ * clients for this one: of several that come free at once, more than one goes
+ * where clients wait for long only. Without what is due by leases, all servers
+ * would end up at one part, and its worker would be busy for all.
+ */
+static usec_t patience(const struct pool *p, const struct ledger_want *other)
+{
+	const usec_t delay = p->limits.worker_handover_delay;
+	const usec_t more = count_ahead(p) * MORE_DELAYS * delay;
+
+	return more + (is_lease_due(p, other) ? -delay / 2 : delay);
+}
+
+bool limit_find_recipient(const struct pool *p, unsigned *worker)
+{
+	const struct ledger_want other = ledger_recipient(p->share.ledger);
+	const usec_t own = pool_waiting_since(p);
+
+	*worker = other.worker;
+	if (other.since == 0 || own == 0)
+		return other.since != 0;
+	return other.since + patience(p, &other) <= own;
+}
+
+/* (limit_check) */
+static bool limit_workers_is_too_fresh(const struct pool_server *victim,
+    struct ledger_want rival, usec_t now)
+{
+	const usec_t delay = victim->pool->limits.handover_delay;
+
+	return now - victim->used < delay && !rival.in_need &&
+	    now - rival.since < delay;
+}
+
+struct pool_server *limit_yield(struct limit_share *s,
+    const struct catalog *c, usec_t now)
+{
+	struct pool *const p = any_pool(s);
+
+	if (p == NULL || !limit_is_full(p, s->kind))
+		return NULL;
+	const struct ledger_want other = s->kind == LIMIT_POOL ?
+	    ledger_recipient(s->ledger) : ledger_rival(s->ledger);
+	struct pool_server *const victim = other.since == 0 ? NULL :
+	    limit_find_victim(p, s->kind);
+	const struct pool *const own = victim == NULL ? NULL :
+	    limit_next(p, s->kind, c, now);
+
+	if (victim == NULL || limit_workers_is_too_fresh(victim, other, now) ||
+	    (own != NULL && since(own, now) <= other.since))
+		return NULL;
+	return victim;
+}
+
+bool limit_goes_to_part(const struct limit_share *s,
+    const struct pool_server *ps, unsigned *worker)
+{
+	return is_of_part(ps->pool, ledger_rival(s->ledger), worker);
+}
+
+void limit_pass_on(struct limit_share *s)
+{
+	const struct pool *const p = any_pool(s);
+	const usec_t own = ledger_wants(s->ledger);
+	const usec_t other = ledger_rival(s->ledger).since;
+
+	/* who is first is called by nobody: it looks by itself */
+	if (other != 0 && (own == 0 || other < own) &&
+	    (p == NULL || !limit_is_full(p, s->kind)))
+		ledger_call_rival(s->ledger);
 }

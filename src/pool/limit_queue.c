@@ -1,9 +1,12 @@
-/* limit_queue.c - the pools whose clients wait for room under a limit.
+/* limit_queue.c - the limits of a user, a database and a pool: shares, queues.
  * SPDX-License-Identifier: ISC */
 #include "pool/limit_queue.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "base/ledger.h"
 #include "base/mem.h"
 #include "pool/pool.h"
 
@@ -42,24 +45,24 @@ static struct limit_queue_place *place(const struct limit_queue *l, unsigned at)
 	return &l->heap[at - 1]->place[l->kind];
 }
 
-static void put(struct limit_queue *l, unsigned at, struct pool *p)
+static void limit_queue_put(struct limit_queue *l, unsigned at, struct pool *p)
 {
 	l->heap[at - 1] = p;
 	p->place[l->kind].at = at;
 }
 
-static void swap(struct limit_queue *l, unsigned a, unsigned b)
+static void limit_queue_swap(struct limit_queue *l, unsigned a, unsigned b)
 {
 	struct pool *const p = l->heap[a - 1];
 
-	put(l, a, l->heap[b - 1]);
-	put(l, b, p);
+	limit_queue_put(l, a, l->heap[b - 1]);
+	limit_queue_put(l, b, p);
 }
 
 static void move_up(struct limit_queue *l, unsigned at)
 {
 	while (at > 1 && place(l, at)->since < place(l, at / 2)->since) {
-		swap(l, at, at / 2);
+		limit_queue_swap(l, at, at / 2);
 		at /= 2;
 	}
 }
@@ -72,7 +75,7 @@ static void move_down(struct limit_queue *l, unsigned at)
 			next++;
 		if (place(l, at)->since <= place(l, next)->since)
 			return;
-		swap(l, at, next);
+		limit_queue_swap(l, at, next);
 	}
 }
 
@@ -83,7 +86,7 @@ void limit_queue_add(struct limit_queue *l, struct pool *p)
 	if (p->place[l->kind].at != 0 || since == 0)
 		return;
 	p->place[l->kind].since = since;
-	put(l, ++l->count, p);
+	limit_queue_put(l, ++l->count, p);
 	move_up(l, l->count);
 }
 
@@ -98,7 +101,7 @@ void limit_queue_remove(struct limit_queue *l, struct pool *p)
 
 	if (last == p)
 		return;
-	put(l, at, last);
+	limit_queue_put(l, at, last);
 	move_up(l, at);
 	move_down(l, last->place[l->kind].at);
 }
@@ -119,4 +122,32 @@ struct pool *limit_queue_first(struct limit_queue *l)
 		move_down(l, 1);
 	}
 	return NULL;
+}
+
+int limit_share_open(struct limit_share *s, struct ledger_book *book,
+    unsigned worker, struct limit_name of)
+{
+	static const char kinds[LIMIT_SHARES] = {
+		[LIMIT_DB] = 'd', [LIMIT_USER] = 'u', [LIMIT_POOL] = 'p',
+	};
+	const char *const user = of.user != NULL ? of.user : "";
+	const size_t length = strlen(of.name);
+	/* "a" and "bc" are not "ab" and "c" */
+	const size_t size = sizeof "d18446744073709551615:" + length +
+	    strlen(user);
+	char *const name = mem_alloc(size);
+
+	if (name == NULL)
+		return -1;
+	snprintf(name, size, "%c%zu:%s%s", kinds[s->kind], length, of.name,
+	    user);
+	s->ledger = ledger_open(book, worker, name, s);
+	mem_free(name);
+	return s->ledger != NULL ? 0 : -1;
+}
+
+void limit_share_close(struct limit_share *s)
+{
+	ledger_close(&s->ledger);
+	s->promised = false;
 }

@@ -1,15 +1,57 @@
 /* lobby.c - guests, clients that have not logged in yet: how many, what memory
  * they hold, how often they fail, and what the log says of them.
  * SPDX-License-Identifier: ISC */
-#include "pool/lobby_parts.h"
+#include "pool/lobby.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <utlist.h>
 
 #include "base/container.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/net.h"
+
+struct source_key {
+	uint8_t family;
+	uint8_t net[8];
+};
+
+struct lobby_source {
+	UT_hash_handle hh;
+	struct source_key key;
+	struct lobby_guest *mates;	/* DL: guests here, oldest first */
+	unsigned count;
+	unsigned failures;		/* 0: not in the list of the marked */
+	usec_t failed;			/* the last of them */
+	struct lobby_source *prev, *next;	/* marked */
+};
+
+/* Of all workers; with the lock, where there are several. */
+static inline struct lobby *lobby_lock(struct lobby *l)
+{
+	if (!l->shared)
+		return l;
+	struct lobby *const all = l->first != NULL ? l->first : l;
+
+	pthread_mutex_lock(&all->lock);
+	return all;
+}
+
+static inline void lobby_unlock(struct lobby *all)
+{
+	if (all->shared)
+		pthread_mutex_unlock(&all->lock);
+}
+
+static inline bool lobby_has_address(const struct lobby_guest *g)
+{
+	return g->source != NULL && g->source->key.family != 0;
+}
+
+/* Out of all lists, with the lock. */
+void lobby_take_out(struct lobby *all, struct lobby_guest *g);
 
 #define FORGET (60 * USEC)	/* failures of a source, after the last one */
 #define PATIENCE 3		/* failures that cost nothing */
@@ -243,7 +285,7 @@ static usec_t delay_of(unsigned failures, usec_t max)
 }
 
 /* Returns how often that source has failed. */
-static unsigned mark(struct lobby *l, struct lobby_source *s, usec_t now)
+static unsigned lobby_mark(struct lobby *l, struct lobby_source *s, usec_t now)
 {
 	forgive_old(l, now);
 	if (s->failures++ > 0)
@@ -260,7 +302,7 @@ usec_t lobby_fail(struct lobby *l, struct lobby_guest *g, usec_t max,
 {
 	struct lobby *const all = lobby_lock(l);
 	const unsigned failures = lobby_has_address(g) && max > 0 ?
-	    mark(all, g->source, now) : 0;
+	    lobby_mark(all, g->source, now) : 0;
 	const bool is_expelled = g->expelled;
 
 	lobby_unlock(all);
@@ -304,7 +346,7 @@ struct lobby_guest *lobby_take_served(struct lobby *l, usec_t now)
 
 /* --- the log --- */
 
-static void decide(struct lobby *l, struct lobby_guest *g, unsigned rate,
+static void lobby_decide(struct lobby *l, struct lobby_guest *g, unsigned rate,
     usec_t now)
 {
 	/* what is unsaid is told of before the next second begins */
@@ -325,7 +367,7 @@ bool lobby_speaks(struct lobby *l, struct lobby_guest *g, unsigned rate,
 	if (g->voice == LOBBY_UNDECIDED) {
 		struct lobby *const all = lobby_lock(l);
 
-		decide(all, g, rate, now);
+		lobby_decide(all, g, rate, now);
 		lobby_unlock(all);
 	}
 	return g->voice == LOBBY_LOUD;
@@ -360,6 +402,317 @@ unsigned lobby_take_unsaid(struct lobby *l, usec_t now)
 {
 	struct lobby *const all = lobby_lock(l);
 	const unsigned n = take_unsaid(all, now);
+
+	lobby_unlock(all);
+	return n;
+}
+
+#define LOOK_AT 64		/* guests, for one that must go */
+
+/* A guess that is not waited for keeps its place taken. */
+static struct lobby_guest *find_free(const struct lobby_source *s)
+{
+	struct lobby_guest *g = s->mates;
+
+	for (int i = 0; i < LOOK_AT && g != NULL; i++, g = g->mate_next) {
+		if (!lobby_is_punished(g) && !g->examined)
+			return g;
+	}
+	return NULL;
+}
+
+/* Whoever has most of them here; where several have, the oldest one's. */
+static const struct lobby_source *find_crowd(const struct lobby *l,
+    const struct lobby_guest *newest)
+{
+	const struct lobby_guest *g = l->all;
+	const struct lobby_source *crowd = g->source;
+
+	for (int i = 0; i < LOOK_AT && g != NULL; i++, g = g->next) {
+		if (g->source->count > crowd->count)
+			crowd = g->source;
+	}
+	return newest->source->count > crowd->count ? newest->source : crowd;
+}
+
+static struct lobby_guest *find_one_too_many(const struct lobby *l,
+    struct lobby_guest *g)
+{
+	const struct lobby_source *const crowd = find_crowd(l, g);
+	struct lobby_guest *const one = find_free(crowd);
+
+	if (one != NULL)
+		return one;
+	return crowd == g->source ? g : crowd->mates;
+}
+
+/* Is it this worker's to close? */
+static bool is_here(const struct lobby *l, const struct lobby_guest *g)
+{
+	return g->lobby == l && !g->travels;
+}
+
+/* Another worker's guest is out at once; one that travels is told at the end. */
+static void expel(struct lobby *all, struct lobby_guest *g,
+    enum tally_limit limit)
+{
+	struct lobby *const l = g->lobby;
+
+	lobby_take_out(all, g);
+	g->expelled = true;
+	g->limit = (uint8_t)limit;
+	g->prev = NULL;
+	all->leaving++;
+	if (g->travels)
+		return;
+	if (l->expelled == NULL)
+		l->call(l->arg);
+	DL_APPEND(l->expelled, g);
+}
+
+static struct lobby_guest *one_too_many(const struct lobby *l,
+    struct lobby_guest *g, size_t max)
+{
+	return l->count > max ? find_one_too_many(l, g) : NULL;
+}
+
+static struct lobby_guest *mate_too_many(const struct lobby *l,
+    struct lobby_guest *g, size_t max)
+{
+	struct lobby_guest *mate;
+
+	(void)l;
+	if (!lobby_has_address(g) || max == 0 || g->source->count <= max)
+		return NULL;
+	mate = find_free(g->source);
+	return mate != NULL ? mate : g;
+}
+
+static struct lobby_guest *bytes_too_many(const struct lobby *l,
+    struct lobby_guest *g, size_t max)
+{
+	if (max == 0 || l->bytes <= max)
+		return NULL;
+	return l->heavies != NULL ? l->heavies : find_one_too_many(l, g);
+}
+
+struct limit {
+	struct lobby_guest *(*find)(const struct lobby *l,
+	    struct lobby_guest *g, size_t max);
+	enum tally_limit name;
+};
+
+static inline struct lobby_guest *surplus(struct lobby *l, struct lobby_guest *g,
+    const struct limit *limit, size_t max)
+{
+	struct lobby *const all = lobby_lock(l);
+	struct lobby_guest *victim = NULL;
+
+	while (g->present && (victim = limit->find(all, g, max)) != NULL &&
+	    !is_here(l, victim))
+		expel(all, victim, limit->name);
+	lobby_unlock(all);
+	return victim;
+}
+
+struct lobby_guest *lobby_surplus(struct lobby *l, struct lobby_guest *g,
+    unsigned max)
+{
+	static const struct limit limit = { one_too_many,
+		TALLY_max_unauthenticated };
+
+	return surplus(l, g, &limit, max);
+}
+
+struct lobby_guest *lobby_surplus_mate(struct lobby *l, struct lobby_guest *g,
+    unsigned max)
+{
+	static const struct limit limit = { mate_too_many,
+		TALLY_max_unauthenticated_per_address };
+
+	return surplus(l, g, &limit, max);
+}
+
+struct lobby_guest *lobby_surplus_bytes(struct lobby *l, struct lobby_guest *g,
+    size_t max)
+{
+	static const struct limit limit = { bytes_too_many,
+		TALLY_login_memory };
+
+	return surplus(l, g, &limit, max);
+}
+
+/* One that guesses, of the same source, would pay no penalty. */
+static bool makes_room(const struct lobby_guest *old,
+    const struct lobby_guest *g)
+{
+	return old != g && !(lobby_is_punished(old) &&
+	    old->source == g->source);
+}
+
+/* One of the oldest that is idle, else the oldest, if it is slow. */
+static struct lobby_guest *find_displaced(const struct lobby *l,
+    const struct lobby_guest *g, const struct lobby_judge *judge)
+{
+	struct lobby_guest *const oldest =
+	    l->first != NULL ? l->first->all : l->all;
+	struct lobby_guest *old = oldest;
+
+	for (int i = 0; i < LOOK_AT && old != NULL; i++, old = old->next) {
+		if (makes_room(old, g) && (is_here(l, old) ?
+		    judge->is_idle(old) : lobby_is_punished(old)))
+			return old;
+	}
+	return oldest != NULL && makes_room(oldest, g) &&
+	    judge->is_slow(oldest) ? oldest : NULL;
+}
+
+/* The oldest that serves no penalty, else the oldest. */
+static struct lobby_guest *find_oldest(const struct lobby *l)
+{
+	struct lobby_guest *g = l->all;
+
+	for (int i = 0; i < LOOK_AT && g != NULL; i++, g = g->next) {
+		if (!lobby_is_punished(g))
+			return g;
+	}
+	return l->all;
+}
+
+bool lobby_expel_oldest(struct lobby *l, enum tally_limit limit,
+    struct lobby_guest **own)
+{
+	struct lobby *const all = lobby_lock(l);
+	struct lobby_guest *const victim = find_oldest(all);
+
+	if (victim != NULL && !is_here(l, victim))
+		expel(all, victim, limit);
+	*own = victim != NULL && victim->present ? victim : NULL;
+	lobby_unlock(all);
+	return victim != NULL;
+}
+
+bool lobby_displace(struct lobby *l, const struct lobby_guest *g,
+    const struct lobby_judge *judge, struct lobby_guest **own)
+{
+	struct lobby *const all = lobby_lock(l);
+	struct lobby_guest *const victim = find_displaced(l, g, judge);
+
+	if (victim != NULL && !is_here(l, victim))
+		expel(all, victim, TALLY_max_client_conn);
+	*own = victim != NULL && victim->present ? victim : NULL;
+	lobby_unlock(all);
+	return victim != NULL;
+}
+
+void lobby_share(struct lobby *first, struct lobby *l)
+{
+	struct lobby *last = first;
+
+	if (!first->shared)
+		pthread_mutex_init(&first->lock, NULL);
+	first->shared = l->shared = true;
+	while (last->next != NULL)
+		last = last->next;
+	last->next = l;
+	l->worker = last->worker + 1;
+	l->first = first;
+}
+
+void lobby_on_call(struct lobby *l, void (*call)(void *arg), void *arg)
+{
+	l->call = call;
+	l->arg = arg;
+}
+
+unsigned lobby_emptiest(struct lobby *l)
+{
+	struct lobby *const all = lobby_lock(l);
+	unsigned fewest = l->guests > 0 ? l->guests - 1 : 0;
+	unsigned worker = l->worker;
+
+	for (const struct lobby *other = all; other != NULL;
+	    other = other->next) {
+		if (other->guests >= fewest)
+			continue;
+		fewest = other->guests;
+		worker = other->worker;
+	}
+	lobby_unlock(all);
+	return worker;
+}
+
+static void change_lobby(struct lobby *all, struct lobby_guest *g,
+    unsigned worker)
+{
+	struct lobby *to = all;
+
+	while (to->worker != worker)
+		to = to->next;
+	g->lobby->guests--;
+	to->guests++;
+	g->lobby = to;
+	g->travels = true;
+}
+
+bool lobby_send(struct lobby *l, struct lobby_guest *g, unsigned worker)
+{
+	struct lobby *const all = lobby_lock(l);
+	const bool stays = g->expelled;
+
+	if (!stays)
+		change_lobby(all, g, worker);
+	lobby_unlock(all);
+	return !stays;
+}
+
+bool lobby_arrive(struct lobby *l, struct lobby_guest *g)
+{
+	struct lobby *const all = lobby_lock(l);
+	const bool stays = g->present;
+
+	g->travels = false;
+	lobby_unlock(all);
+	return stays;
+}
+
+struct lobby_guest *lobby_take_expelled(struct lobby *l)
+{
+	struct lobby *const all = lobby_lock(l);
+	struct lobby_guest *const g = l->expelled;
+
+	if (g != NULL) {
+		DL_DELETE(l->expelled, g);
+		g->prev = NULL;
+	}
+	lobby_unlock(all);
+	return g;
+}
+
+bool lobby_is_expelled(struct lobby *l, const struct lobby_guest *g)
+{
+	if (!l->shared)
+		return false;
+	struct lobby *const all = lobby_lock(l);
+	const bool is_expelled = g->expelled;
+
+	lobby_unlock(all);
+	return is_expelled;
+}
+
+bool lobby_is_empty(struct lobby *l)
+{
+	struct lobby *const all = lobby_lock(l);
+	const bool is_empty = all->count == 0;
+
+	lobby_unlock(all);
+	return is_empty;
+}
+
+unsigned lobby_leaving(struct lobby *l)
+{
+	struct lobby *const all = lobby_lock(l);
+	const unsigned n = all->leaving;
 
 	lobby_unlock(all);
 	return n;

@@ -16,7 +16,7 @@
 /* --- which pools --- */
 
 /* By this user secrets are looked up: in a pool that is asked at home. */
-static bool is_asked(const struct pool *p, const struct catalog *c)
+static bool parts_is_asked(const struct pool *p, const struct catalog *c)
 {
 	const char *const own = p->key.db->conf->auth_user;
 	const char *const user = own != NULL ? own : c->config->set.auth_user;
@@ -46,7 +46,7 @@ bool parts_may_begin(const struct pool *p, const struct catalog *c)
 	return !p->key.db->console && !p->key.db->tentative &&
 	    p->peer_id == 0 && l->size >= 2 * PARTS_LEASE_MIN &&
 	    l->mode != POOL_SESSION && p->hearing.listener == NULL &&
-	    !has_dedicated(p) && !is_asked(p, c);
+	    !has_dedicated(p) && !parts_is_asked(p, c);
 }
 
 unsigned parts_most(const struct pool *p)
@@ -56,7 +56,7 @@ unsigned parts_most(const struct pool *p)
 
 /* --- their ledgers --- */
 
-static void add(struct limit_share *s, enum ledger_kind kind, unsigned n)
+static void parts_add(struct limit_share *s, enum ledger_kind kind, unsigned n)
 {
 	while (n-- > 0)
 		ledger_add(s->ledger, kind);
@@ -68,9 +68,9 @@ static void seed_database(struct database *db)
 
 	for (const struct pool *p = db->pools; p != NULL; p = p->db_next)
 		cancelers += p->server_count[SERVER_ACTIVE_CANCEL];
-	add(&db->share, LEDGER_SERVERS, db->servers);
-	add(&db->share, LEDGER_CANCELERS, cancelers);
-	add(&db->share, LEDGER_CLIENTS, database_admitted(db));
+	parts_add(&db->share, LEDGER_SERVERS, db->servers);
+	parts_add(&db->share, LEDGER_CANCELERS, cancelers);
+	parts_add(&db->share, LEDGER_CLIENTS, database_admitted(db));
 }
 
 static void seed_pool(struct pool *p)
@@ -79,10 +79,11 @@ static void seed_pool(struct pool *p)
 
 	for (int i = 0; i < CLIENT_STATES; i++)
 		clients += p->client_count[i];
-	add(&p->share, LEDGER_SERVERS, pool_total(p));
-	add(&p->share, LEDGER_CANCELERS, p->server_count[SERVER_ACTIVE_CANCEL]);
-	add(&p->share, LEDGER_CLIENTS, clients);
-	add(&p->share, LEDGER_PINNED, p->pinned);
+	parts_add(&p->share, LEDGER_SERVERS, pool_total(p));
+	parts_add(&p->share, LEDGER_CANCELERS,
+	    p->server_count[SERVER_ACTIVE_CANCEL]);
+	parts_add(&p->share, LEDGER_CLIENTS, clients);
+	parts_add(&p->share, LEDGER_PINNED, p->pinned);
 }
 
 int parts_enter(struct pool *p, struct catalog *c)

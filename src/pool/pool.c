@@ -2,11 +2,14 @@
  * SPDX-License-Identifier: ISC */
 #include "pool/pool.h"
 
+#include <stddef.h>
+#include <stdint.h>
 #include <utlist.h>
 
 #include "base/ledger.h"
+#include "base/mem.h"
+#include "base/time.h"
 #include "pool/catalog.h"
-#include "pool/evict.h"
 #include "pool/limit.h"
 
 #define VACANT USEC	/* after idle servers were closed for somebody */
@@ -66,7 +69,7 @@ static void count_shared(struct limit_share *s, const struct pool_server *ps,
 }
 
 /* ps comes into being, or is gone: fewer or more are there of its limits. */
-static void count(const struct pool_server *ps, enum server_state state)
+static void pool_count(const struct pool_server *ps, enum server_state state)
 {
 	struct pool *const p = ps->pool;
 	const int n = (state != SERVER_GONE) - (ps->state != SERVER_GONE);
@@ -86,7 +89,7 @@ void pool_server_set(struct pool_server *ps, enum server_state state)
 		p->idle_due_at = 0;
 	/* hot: what goes from one of the others to another one counts as it did */
 	if (!is_sized((enum server_state)ps->state) || !is_sized(state))
-		count(ps, state);
+		pool_count(ps, state);
 	if (ps->state != SERVER_GONE) {
 		DL_DELETE(p->servers[ps->state], ps);
 		p->server_count[ps->state]--;
@@ -209,7 +212,7 @@ static struct pool_client *first_dedicated(const struct pool *p)
 	return pc;
 }
 
-static usec_t earlier(usec_t since, const struct pool_client *pc)
+static usec_t pool_earlier(usec_t since, const struct pool_client *pc)
 {
 	return pc != NULL && (since == 0 || pc->wait_since < since) ?
 	    pc->wait_since : since;
@@ -217,10 +220,10 @@ static usec_t earlier(usec_t since, const struct pool_client *pc)
 
 usec_t pool_waiting_since(const struct pool *p)
 {
-	usec_t since = earlier(0, p->clients[CLIENT_WAITING]);
+	usec_t since = pool_earlier(0, p->clients[CLIENT_WAITING]);
 
-	since = earlier(since, p->clients[CLIENT_WELCOME]);
-	return earlier(since, p->clients[CLIENT_DEDICATED_WAITING]);
+	since = pool_earlier(since, p->clients[CLIENT_WELCOME]);
+	return pool_earlier(since, p->clients[CLIENT_DEDICATED_WAITING]);
 }
 
 bool pool_lifetime_over(const struct pool_server *ps, usec_t now)
@@ -322,11 +325,11 @@ usec_t pool_uncovered_since(const struct pool *p)
 
 	for (unsigned n = coming(p); n > 0 && pc != NULL; n--)
 		pc = pc->next;
-	usec_t since = earlier(0, pc);
+	usec_t since = pool_earlier(0, pc);
 
 	if (!pool_is_welcoming(p))
-		since = earlier(since, p->clients[CLIENT_WELCOME]);
-	return earlier(since, first_dedicated(p));
+		since = pool_earlier(since, p->clients[CLIENT_WELCOME]);
+	return pool_earlier(since, first_dedicated(p));
 }
 
 /*
@@ -448,4 +451,170 @@ bool pool_is_down(const struct pool *p)
 	return p->failing &&
 	    pool_total(p) == p->server_count[SERVER_LOGIN] +
 	    p->server_count[SERVER_DEDICATED_LOGIN];
+}
+
+#define LONG_AGO (INT64_MIN / 4)	/* for any server_login_retry */
+
+static void forget_failure(struct pool *p)
+{
+	mem_free(p->failure);
+	p->failure = NULL;
+}
+
+static void forget_miss(struct pool *p)
+{
+	mem_free(p->miss);
+	p->miss = NULL;
+}
+
+void pool_miss(struct pool *p, const char *what)
+{
+	forget_miss(p);
+	p->miss = mem_strdup(what);
+	p->missed = true;
+}
+
+void pool_fail(struct pool *p, const char *reason, const char *hint)
+{
+	forget_failure(p);
+	if (!p->missed)
+		forget_miss(p);
+	p->missed = false;
+	if (!p->failing)
+		p->failing_since = time_now();
+	p->failing = true;
+	p->failure_hint = hint;
+	p->failure = reason == NULL ? NULL : mem_strdup(reason);
+}
+
+void pool_worked(struct pool *p)
+{
+	forget_failure(p);
+	forget_miss(p);
+	p->missed = p->failing = false;
+}
+
+void pool_retry_now(struct pool *p)
+{
+	if (!p->failing)
+		return;
+	p->last_launch = LONG_AGO;
+	wheel_wake(&p->wheel);
+}
+
+const char *pool_failure(const struct pool *p)
+{
+	return p->failure != NULL ? p->failure : "out of memory";
+}
+
+const char *pool_failure_detail(const struct pool *p)
+{
+	return p->miss;
+}
+
+const char *pool_failure_hint(const struct pool *p)
+{
+	return p->failure_hint != NULL ? p->failure_hint :
+	    "Look at the server, and at host and port in [databases]; the log "
+	    "says more. It is tried again after server_login_retry.";
+}
+
+static struct ledger *ledger_of(const struct pool *p, int kind)
+{
+	return limit_share_of(p, (enum limit_kind)kind)->ledger;
+}
+
+struct pool_slots pool_server_leave(struct pool_server *ps, unsigned to)
+{
+	struct pool_slots slots = { .of[0].of = NULL };
+
+	for (int kind = 0; kind < LIMIT_SHARES; kind++) {
+		struct ledger *const l = ledger_of(ps->pool, kind);
+
+		if (l != NULL)
+			slots.of[kind] = ledger_send(l, LEDGER_SERVERS, to);
+	}
+	ps->trip = TRIP_MAIL;
+	pool_server_set(ps, SERVER_GONE);
+	ps->pool = NULL;
+	return slots;
+}
+
+/* What was not shared where it comes from may be so here. */
+static void receive(struct ledger *l, struct ledger_trip *sent)
+{
+	if (l == NULL)
+		ledger_lose(sent);
+	else if (sent->of != NULL)
+		ledger_receive(l, sent);
+	else
+		ledger_add(l, LEDGER_SERVERS);
+}
+
+void pool_server_join(struct pool_server *ps, struct pool *p,
+    struct pool_slots *slots)
+{
+	for (int kind = 0; kind < LIMIT_SHARES; kind++)
+		receive(ledger_of(p, kind), &slots->of[kind]);
+	ps->pool = p;
+	pool_server_set(ps, SERVER_IDLE);
+	ps->trip = TRIP_NONE;
+}
+
+void pool_slots_lose(struct pool_slots *slots)
+{
+	for (int kind = 0; kind < LIMIT_SHARES; kind++)
+		ledger_lose(&slots->of[kind]);
+}
+
+/*
+ * The last idle server that is (not) lent: lent servers rest in front, mostly.
+ */
+static struct pool_server *last_idle(const struct pool *p, bool lent)
+{
+	struct pool_server *head = p->servers[SERVER_IDLE], *ps = head;
+
+	while (ps != NULL) {
+		ps = ps->prev;
+		if (ps->lent == lent && pool_is_usable(ps))
+			return ps;
+		if (ps == head)
+			return NULL;
+	}
+	return NULL;
+}
+
+struct pool_server *clean_pick(const struct pool *p)
+{
+	return last_idle(p, false);
+}
+
+struct pool_server *clean_pick_lent(const struct pool *p)
+{
+	return last_idle(p, true);
+}
+
+struct pool_client *clean_pick_other(const struct pool *p)
+{
+	struct pool_client *pc = p->clients[CLIENT_WAITING];
+
+	while (pc != NULL && pc->lookup)
+		pc = pc->next;
+	return pc;
+}
+
+static bool has_clean(const struct pool *p, enum server_state state)
+{
+	const struct pool_server *ps = p->servers[state];
+
+	while (ps != NULL && (ps->lent || !pool_is_usable(ps)))
+		ps = ps->next;
+	return ps != NULL;
+}
+
+bool clean_is_wanted(const struct pool *p, usec_t now)
+{
+	return p->lookups > 0 && p->server_count[SERVER_LOGIN] == 0 &&
+	    pool_may_retry(p, now) && !has_clean(p, SERVER_IDLE) &&
+	    !has_clean(p, SERVER_ACTIVE) && !has_clean(p, SERVER_TESTED);
 }

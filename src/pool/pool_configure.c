@@ -7,8 +7,7 @@
 #include "conf/config.h"
 #include "conf/startup_params.h"
 #include "pool/catalog.h"
-#include "pool/database.h"
-#include "pool/evict.h"
+#include "pool/limit.h"
 #include "pool/pool.h"
 
 /* Clients wait for a host to take over: nobody else looks for it. */

@@ -8,13 +8,11 @@
 #include "pool/pool.h"
 #include "proto/msg.h"
 #include "proto/params.h"
-#include "proto/reader.h"
-#include "proto/writer.h"
 
 #define BYTES_MAX (1 << 20)
 
 /* 0 is for clients that have come from elsewhere: nobody knows what they heard. */
-static void count(struct pool *p)
+static void pool_welcome_count(struct pool *p)
 {
 	if (++p->told == 0)
 		p->told = 1;
@@ -40,7 +38,7 @@ int pool_put_welcome(struct pool *p, struct params *set, const void *bytes,
 	if (len > 0)
 		memcpy(w->bytes, bytes, len);
 	if (!tells(p->welcome, bytes, len))
-		count(p);
+		pool_welcome_count(p);
 	pool_drop_welcome(p);
 	p->welcome = w;
 	return 0;
@@ -85,7 +83,8 @@ struct status {
 	const char *name, *value;
 };
 
-static bool next(const struct welcome *g, size_t *used, struct status *s)
+static bool pool_welcome_next(const struct welcome *g, size_t *used,
+    struct status *s)
 {
 	struct reader r;
 
@@ -111,7 +110,7 @@ int pool_renew_welcome(struct pool *p, const char *name, const char *value)
 	if (g == NULL || !welcome_is_fixed(name))
 		return 0;
 	writer_init(&w, BYTES_MAX);
-	while (next(g, &used, &s)) {
+	while (pool_welcome_next(g, &used, &s)) {
 		if (strcmp(s.name, name) != 0)
 			writer_bytes(&w, s.at, s.size);
 		else
@@ -131,7 +130,7 @@ void welcome_write_news(const struct welcome *g, struct writer *w)
 	size_t used = 0;
 
 	/* is_superuser is that of a role: the client may have another by now */
-	while (next(g, &used, &s)) {
+	while (pool_welcome_next(g, &used, &s)) {
 		if (strcmp(s.name, "is_superuser") != 0)
 			writer_bytes(w, s.at, s.size);
 	}

@@ -28,7 +28,7 @@ static int open_ledger(const struct catalog *c, struct user *u)
 	    (struct limit_name){ .name = u->name });
 }
 
-static void forget(struct user *u)
+static void users_forget(struct user *u)
 {
 	limit_share_close(&u->share);
 	mem_free(u->name);
@@ -47,14 +47,14 @@ struct user *catalog_get_user(struct catalog *c, const char *name)
 	u->name = mem_strdup(name);
 	u->share.kind = LIMIT_USER;
 	if (u->name == NULL || open_ledger(c, u) < 0) {
-		forget(u);
+		users_forget(u);
 		return NULL;
 	}
 	u->conf = config_find_user(c->config, name);
 	u->queue.kind = LIMIT_USER;
 	HASH_ADD_KEYPTR(hh, c->users, u->name, strlen(name), u);
 	if (u->hh.tbl == NULL) {
-		forget(u);
+		users_forget(u);
 		return NULL;
 	}
 	cursor_list_add(&c->all_users, &u->node);
@@ -141,7 +141,7 @@ void catalog_drop_user(struct catalog *c, struct user *u)
 	credentials_unref(&u->credentials);
 	credentials_unref(&u->typed);
 	limit_queue_fini(&u->queue);
-	forget(u);
+	users_forget(u);
 }
 
 /* Strangers may have as many names as they like, and leave none behind. */
@@ -214,7 +214,7 @@ static void take_used(struct merge *m, struct known_user *out)
 }
 
 /* Take the first name off all lists that have it; false: they are empty. */
-static bool take(struct merge *m, struct known_user *out)
+static bool users_take(struct merge *m, struct known_user *out)
 {
 	const char *const used = first_used(m);
 	const char *const conf = m->conf != NULL ? m->conf->name : NULL;
@@ -233,7 +233,7 @@ static bool take(struct merge *m, struct known_user *out)
 	return true;
 }
 
-static int by_user_name(const struct user *a, const struct user *b)
+static int users_by_user_name(const struct user *a, const struct user *b)
 {
 	return strcmp(a->name, b->name);
 }
@@ -247,7 +247,7 @@ static struct merge begin_configured(const struct catalog *c)
 
 static void add_used(struct merge *m, struct catalog *c)
 {
-	HASH_SORT(c->users, by_user_name);
+	HASH_SORT(c->users, users_by_user_name);
 	/* whoever was next may be anywhere now */
 	if (c->to_renew != NULL)
 		c->to_renew = c->users;
@@ -262,7 +262,7 @@ int users_each(struct catalog *const *all, size_t count,
 
 	for (size_t i = 0; i < count && i < USERS_CATALOGS; i++)
 		add_used(&m, all[i]);
-	while (take(&m, &u)) {
+	while (users_take(&m, &u)) {
 		const int rc = fn(arg, &u);
 
 		if (rc != 0)
@@ -277,7 +277,7 @@ size_t users_configured(const struct catalog *c)
 	struct known_user u;
 	size_t n = 0;
 
-	while (take(&m, &u))
+	while (users_take(&m, &u))
 		n++;
 	return n;
 }

@@ -5,11 +5,11 @@
 #include <stdio.h>
 
 #include "base/ledger.h"
-#include "conf/session_attrs.h"
+#include "conf/require.h"
 #include "pool/catalog.h"
-#include "pool/drain.h"
+#include "pool/hosts.h"
 #include "pool/limit.h"
-#include "pool/pool_failure.h"
+#include "pool/pool.h"
 
 static bool is_full(const struct pool *p)
 {

@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "proto/writer.h"
+#include "proto/msg.h"
 #include "sql/sql_words.h"
 
 #define PAIRS_MAX 2000
@@ -41,7 +41,7 @@ static bool has_unseen(const struct baggage *b)
 	return false;
 }
 
-static struct baggage *add(struct baggage_table *t, const char *bytes,
+static struct baggage *baggage_add(struct baggage_table *t, const char *bytes,
     size_t len)
 {
 	struct baggage *const b = mem_alloc(sizeof *b + len);
@@ -72,7 +72,7 @@ struct baggage_table *baggage_table_new(void)
 
 	if (t == NULL)
 		return NULL;
-	t->empty = add(t, "", 0);
+	t->empty = baggage_add(t, "", 0);
 	if (t->empty == NULL)
 		baggage_table_free(&t);
 	return t;
@@ -172,7 +172,7 @@ bool baggage_expires(const struct baggage *b)
 }
 
 /* Of equal names the first one stays in front. */
-static int compare(const void *a, const void *b)
+static int baggage_compare(const void *a, const void *b)
 {
 	const struct baggage_pair *const x = a, *const y = b;
 	const int rc = strcmp(x->name, y->name);
@@ -218,7 +218,7 @@ static struct baggage *intern(struct baggage_table *t, const struct writer *w)
 		return baggage_empty(t);
 	HASH_FIND(hh, t->sets, w->at, (unsigned)w->len, b);
 	return b != NULL ? baggage_ref(b) :
-	    add(t, (const char *)w->at, w->len);
+	    baggage_add(t, (const char *)w->at, w->len);
 }
 
 struct baggage *baggage_get(struct baggage_table *t, const void *bytes,
@@ -231,7 +231,7 @@ struct baggage *baggage_get(struct baggage_table *t, const void *bytes,
 	struct writer w;
 
 	if (n >= 0) {
-		qsort(pairs, (size_t)n, sizeof *pairs, compare);
+		qsort(pairs, (size_t)n, sizeof *pairs, baggage_compare);
 		writer_init(&w, BAGGAGE_BYTES);
 		write_pairs(pairs, n, &w);
 		b = intern(t, &w);
@@ -268,39 +268,39 @@ int baggage_forget(struct baggage **bp, const char *name)
 
 /* --- SQL --- */
 
-static void write_text(struct writer *w, const char *s)
+static void baggage_write_text(struct writer *w, const char *s)
 {
 	writer_bytes(w, s, strlen(s));
 }
 
 /* Is s the same inside of quotes, in any encoding and whatever is set? */
-static bool is_simple(const char *s)
+static bool baggage_is_simple(const char *s)
 {
 	while (*s >= ' ' && *s <= '~' && *s != '\'' && *s != '\\')
 		s++;
 	return *s == '\0';
 }
 
-static void write_value(struct writer *w, const char *value,
+static void baggage_write_value(struct writer *w, const char *value,
     const char *encoding)
 {
 	static const char digits[] = "0123456789abcdef";
 
-	if (is_simple(value)) {
+	if (baggage_is_simple(value)) {
 		writer_u8(w, '\'');
-		write_text(w, value);
+		baggage_write_text(w, value);
 		writer_u8(w, '\'');
 		return;
 	}
-	write_text(w, "pg_catalog.convert_from(pg_catalog.decode('");
+	baggage_write_text(w, "pg_catalog.convert_from(pg_catalog.decode('");
 	for (const char *s = value; *s != '\0'; s++) {
 		writer_u8(w, (uint8_t)digits[(uint8_t)*s >> 4]);
 		writer_u8(w, (uint8_t)digits[(uint8_t)*s & 15]);
 	}
-	write_text(w, "','hex'),'");
-	write_text(w, encoding != NULL && is_simple(encoding) ? encoding :
-	    "SQL_ASCII");
-	write_text(w, "')");
+	baggage_write_text(w, "','hex'),'");
+	baggage_write_text(w, encoding != NULL &&
+	    baggage_is_simple(encoding) ? encoding : "SQL_ASCII");
+	baggage_write_text(w, "')");
 }
 
 /* One SELECT after the other, of as many columns as there can be. */
@@ -319,15 +319,15 @@ static void write_set(struct selects *s, const char *name, const char *value)
 		s->columns = 0;
 	if (s->columns == 0 && w->len > 0 && w->at[w->len - 1] != ';')
 		writer_u8(w, ';');
-	write_text(w, s->columns++ == 0 ? "SELECT " : ",");
-	write_text(w, "pg_catalog.set_config(");
-	write_value(w, name, value == NULL ? s->before : s->encoding);
+	baggage_write_text(w, s->columns++ == 0 ? "SELECT " : ",");
+	baggage_write_text(w, "pg_catalog.set_config(");
+	baggage_write_value(w, name, value == NULL ? s->before : s->encoding);
 	writer_u8(w, ',');
 	if (value == NULL)
-		write_text(w, "NULL");
+		baggage_write_text(w, "NULL");
 	else
-		write_value(w, value, s->encoding);
-	write_text(w, ",false)");
+		baggage_write_value(w, value, s->encoding);
+	baggage_write_text(w, ",false)");
 }
 
 /* How default_text_search_config is written depends on it, when that is set. */
@@ -340,7 +340,7 @@ static bool is_apart(const char *name)
 	    strcmp(name, QUOTES) == 0;
 }
 
-static bool same(const char *a, const char *b)
+static bool baggage_same(const char *a, const char *b)
 {
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
@@ -370,7 +370,7 @@ static void write_lacking(struct selects *s, const struct baggage_change *g,
 			write_set(s, have->name, NULL);
 		return;
 	}
-	if (same(base, have->value) && is_simple(base))
+	if (baggage_same(base, have->value) && baggage_is_simple(base))
 		return;
 	s->encoding = baggage_find(g->base, BAGGAGE_ENCODING);
 	write_set(s, have->name, base);
@@ -384,18 +384,19 @@ static void write_recoded(struct selects *s, const struct baggage *have)
 	const char *at = NULL;
 
 	while (baggage_next(have, &at, &b))
-		if (!is_apart(b.name) && !is_simple(b.name))
+		if (!is_apart(b.name) && !baggage_is_simple(b.name))
 			write_set(s, b.name, NULL);
 }
 
 /* want and have are sorted. */
-static void write_others(struct selects *s, const struct baggage_change *g)
+static void baggage_write_others(struct selects *s,
+    const struct baggage_change *g)
 {
 	const char *at[2] = { NULL, NULL };
 	struct baggage_pair a, b;
 	bool is_a = baggage_next(g->want, &at[0], &a);
 	bool is_b = baggage_next(g->have, &at[1], &b);
-	const bool recoded = !same(s->encoding, s->before);
+	const bool recoded = !baggage_same(s->encoding, s->before);
 
 	if (recoded)
 		write_recoded(s, g->have);
@@ -406,11 +407,13 @@ static void write_others(struct selects *s, const struct baggage_change *g)
 		    b.value : find_base(g, a.name);
 
 		if (order <= 0 && !is_apart(a.name) &&
-		    (!same(a.value, had) || ((recoded || order < 0) &&
-		    !(is_simple(a.value) && is_simple(a.name)))))
+		    (!baggage_same(a.value, had) ||
+			((recoded || order < 0) &&
+			    !(baggage_is_simple(a.value) &&
+				baggage_is_simple(a.name)))))
 			write_set(s, a.name, a.value);
 		if (order > 0 && !is_apart(b.name) &&
-		    !(recoded && !is_simple(b.name)))
+		    !(recoded && !baggage_is_simple(b.name)))
 			write_lacking(s, g, &b);
 		if (order <= 0)
 			is_a = baggage_next(g->want, &at[0], &a);
@@ -433,7 +436,7 @@ static void write_role(struct selects *s, const struct baggage_change *g,
     const char *role)
 {
 	const bool resets = role == NULL || (g->pristine &&
-	    same(role, find_base(g, "role")));
+	    baggage_same(role, find_base(g, "role")));
 
 	write_set(s, "role", resets ? NULL : role);
 }
@@ -453,14 +456,14 @@ void baggage_write_sql(const struct baggage_change *g, struct writer *w)
 	writer_init(&own, w->cap);
 	/* a time-out of whoever was there last is not for these */
 	if (baggage_find(g->have, "statement_timeout") != NULL)
-		write_text(&own, "SET LOCAL statement_timeout=0");
+		baggage_write_text(&own, "SET LOCAL statement_timeout=0");
 	const bool acts = g->actor == NULL && before != NULL &&
-	    !same(before, "none");
-	const bool stays = acts && g->goes_on && same(role, before);
+	    !baggage_same(before, "none");
+	const bool stays = acts && g->goes_on && baggage_same(role, before);
 
 	/* until the end of a transaction of its own */
 	if (stays && !g->open)
-		write_text(&own, own.len > 0 ? ";SET LOCAL ROLE NONE" :
+		baggage_write_text(&own, own.len > 0 ? ";SET LOCAL ROLE NONE" :
 		    "SET LOCAL ROLE NONE");
 	const size_t guard = own.len;
 
@@ -473,16 +476,16 @@ void baggage_write_sql(const struct baggage_change *g, struct writer *w)
 
 	if (baggage_find(g->have, QUOTES) != NULL)
 		write_set(&s, QUOTES, NULL);
-	write_others(&s, g);
+	baggage_write_others(&s, g);
 	if (quotes != NULL)
 		write_set(&s, QUOTES, quotes);
 	if (g->actor != NULL) {
 		if (own.len > 0)
 			writer_u8(&own, ';');
-		write_text(&own, g->actor);
+		baggage_write_text(&own, g->actor);
 		s.columns = COLUMNS_MAX;
 	}
-	if (g->actor == NULL ? !same(role, before) : own_role != NULL)
+	if (g->actor == NULL ? !baggage_same(role, before) : own_role != NULL)
 		write_role(&s, g, role);
 	if (own.len > guard || own.failed) {
 		writer_bytes(w, own.at, own.len);

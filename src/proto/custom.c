@@ -3,11 +3,12 @@
 #include "proto/custom.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/mem.h"
-#include "proto/custom_name.h"
+#include "proto/msg.h"
 #include "sql/sql.h"
 
 #define PARAMETERS_MAX 32	/* of a statement: one bit for each */
@@ -69,45 +70,46 @@ struct place {
 	const char *start, *at, *end;
 };
 
-static bool is_blank(char ch)
+static bool custom_is_blank(char ch)
 {
 	return ch == ' ' || (ch >= '\t' && ch <= '\r');
 }
 
-static bool is_letter(char ch)
+static bool custom_is_letter(char ch)
 {
 	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_';
 }
 
-static bool is_inner(char ch)
+static bool custom_is_inner(char ch)
 {
-	return is_letter(ch) || (ch >= '0' && ch <= '9') || ch == '$';
+	return custom_is_letter(ch) || (ch >= '0' && ch <= '9') || ch == '$';
 }
 
-static bool is_accented(char ch)
+static bool custom_is_accented(char ch)
 {
 	return (uint8_t)ch >= 0x80;
 }
 
-static bool is_next(const struct place *p, const char *two)
+static bool custom_is_next(const struct place *p, const char *two)
 {
 	return p->end - p->at >= 2 && memcmp(p->at, two, 2) == 0;
 }
 
 /* What comes next; NUL: nothing does. */
-static char peek(const struct place *p)
+static char custom_peek(const struct place *p)
 {
 	return p->at < p->end ? *p->at : '\0';
 }
 
 /* Comments nest. Whatever is in a text, each byte is read a few times only. */
-static void skip_comment(struct place *p)
+static void custom_skip_comment(struct place *p)
 {
 	const char *const start = p->at;
 	unsigned depth = 0;
 
 	do {
-		const bool opens = is_next(p, "/*"), ends = is_next(p, "*/");
+		const bool opens = custom_is_next(p, "/*"),
+			   ends = custom_is_next(p, "*/");
 
 		depth += opens;
 		depth -= ends;
@@ -116,7 +118,7 @@ static void skip_comment(struct place *p)
 	    p->at - start < COMMENT_MAX);
 }
 
-static void skip_line(struct place *p)
+static void custom_skip_line(struct place *p)
 {
 	const char *const start = p->at;
 
@@ -126,31 +128,31 @@ static void skip_line(struct place *p)
 }
 
 /* Blanks, and comments. */
-static void skip_blanks(struct place *p)
+static void custom_skip_blanks(struct place *p)
 {
 	for (;;) {
-		while (p->at < p->end && is_blank(*p->at))
+		while (p->at < p->end && custom_is_blank(*p->at))
 			p->at++;
-		if (is_next(p, "--"))
-			skip_line(p);
-		else if (is_next(p, "/*"))
-			skip_comment(p);
+		if (custom_is_next(p, "--"))
+			custom_skip_line(p);
+		else if (custom_is_next(p, "/*"))
+			custom_skip_comment(p);
 		else
 			return;
 	}
 }
 
 /* Step over the word, if that is what comes next, and what is blank behind. */
-static bool take_word(struct place *p, const char *word)
+static bool custom_take_word(struct place *p, const char *word)
 {
 	const size_t n = strlen(word);
 
 	if ((size_t)(p->end - p->at) <= n ||
-	    strncasecmp(p->at, word, n) != 0 || is_inner(p->at[n]) ||
-	    is_accented(p->at[n]))
+	    strncasecmp(p->at, word, n) != 0 || custom_is_inner(p->at[n]) ||
+	    custom_is_accented(p->at[n]))
 		return false;
 	p->at += n;
-	skip_blanks(p);
+	custom_skip_blanks(p);
 	return true;
 }
 
@@ -179,7 +181,7 @@ static int32_t read_hex(const struct place *p, size_t n)
 /* Behind the backslash of \0041 or \+000041: what is ASCII; or 0. */
 static char take_code(struct place *p)
 {
-	const bool is_long = peek(p) == '+';
+	const bool is_long = custom_peek(p) == '+';
 	const size_t n = is_long ? 6 : 4;
 
 	p->at += is_long;
@@ -195,7 +197,7 @@ static char take_code(struct place *p)
  * Up to the quote, which is skipped. Two quotes, and backslashes, may mean this
  * or that: such names are not read.
  */
-static bool take_quoted(struct place *p, char quote, bool unicode,
+static bool custom_take_quoted(struct place *p, char quote, bool unicode,
     struct custom_name *to)
 {
 	for (p->at++; p->at < p->end && *p->at != quote && !to->failed;) {
@@ -207,21 +209,21 @@ static bool take_quoted(struct place *p, char quote, bool unicode,
 			return false;
 		custom_name_add(to, ch);
 	}
-	if (peek(p) != quote)
+	if (custom_peek(p) != quote)
 		return false;
 	p->at++;
-	return peek(p) != quote;
+	return custom_peek(p) != quote;
 }
 
 /* $$name$$ */
-static bool take_dollars(struct place *p, struct custom_name *to)
+static bool custom_take_dollars(struct place *p, struct custom_name *to)
 {
 	const char *const tag = p->at++;
 
-	while (p->at < p->end && *p->at != '$' && (is_inner(*p->at) ||
-	    is_accented(*p->at)))
+	while (p->at < p->end && *p->at != '$' && (custom_is_inner(*p->at) ||
+	    custom_is_accented(*p->at)))
 		p->at++;
-	if (peek(p) != '$')
+	if (custom_peek(p) != '$')
 		return false;
 	const size_t n = (size_t)(++p->at - tag);
 
@@ -243,7 +245,7 @@ static bool take_nested(struct place *p, struct custom_name *to)
 			return false;
 		custom_name_add(to, *p->at++);
 	}
-	if (!is_next(p, "''"))
+	if (!custom_is_next(p, "''"))
 		return false;
 	p->at += 2;
 	return true;
@@ -267,10 +269,11 @@ static bool take_prefixed(struct place *p, char quote, struct custom_name *to)
 	const size_t n = prefix(p, quote);
 
 	p->at += n;
-	if (peek(p) != quote || !take_quoted(p, quote, n == 2, to))
+	if (custom_peek(p) != quote ||
+	    !custom_take_quoted(p, quote, n == 2, to))
 		return false;
-	skip_blanks(p);
-	return n != 2 || !take_word(p, "uescape");
+	custom_skip_blanks(p);
+	return n != 2 || !custom_take_word(p, "uescape");
 }
 
 /* A part of a name; PostgreSQL cuts what is longer than that. */
@@ -278,13 +281,15 @@ static bool take_part(struct place *p, struct custom_name *to)
 {
 	const size_t before = to->len;
 
-	if (peek(p) == '"' || prefix(p, '"') > 0) {
+	if (custom_peek(p) == '"' || prefix(p, '"') > 0) {
 		if (!take_prefixed(p, '"', to))
 			return false;
 	} else {
-		if (!is_letter(peek(p)) && !is_accented(peek(p)))
+		if (!custom_is_letter(custom_peek(p)) &&
+		    !custom_is_accented(custom_peek(p)))
 			return false;
-		while (is_inner(peek(p)) || is_accented(peek(p)))
+		while (custom_is_inner(custom_peek(p)) ||
+		    custom_is_accented(custom_peek(p)))
 			custom_name_add(to, *p->at++);
 	}
 	return custom_name_cut(to, before, SQL_NAME_MAX - 1);
@@ -295,12 +300,12 @@ static bool take_part(struct place *p, struct custom_name *to)
 /* Behind the name of one that is not custom: has it an end there? */
 static bool is_whole(const struct place *name, const struct place *next)
 {
-	const char ch = peek(name);
+	const char ch = custom_peek(name);
 
-	if (peek(next) == '=' || peek(next) == '\0' || ch == ';')
+	if (custom_peek(next) == '=' || custom_peek(next) == '\0' || ch == ';')
 		return true;
 	return (next->at > name->at || ch == '"') &&
-	    strchr("./-|", peek(next)) == NULL;
+	    strchr("./-|", custom_peek(next)) == NULL;
 }
 
 /* Behind SET: is it a name, in a way that is understood here? */
@@ -310,26 +315,28 @@ static enum custom_found read_set(struct custom_reader *r, struct place p)
 	struct place behind = p;
 	bool first = true;
 
-	if ((take_word(&p, "session") || take_word(&p, "local")) &&
-	    peek(&p) == '.')
+	if ((custom_take_word(&p, "session") ||
+		custom_take_word(&p, "local")) &&
+	    custom_peek(&p) == '.')
 		p = behind;	/* SET local.x */
 	/* a column has the name; or UPDATE t SET (a, b) = ... */
-	if (peek(&p) == '\0' || strchr("(.,;)=<>", peek(&p)) != NULL)
+	if (custom_peek(&p) == '\0' ||
+	    strchr("(.,;)=<>", custom_peek(&p)) != NULL)
 		return KNOWN;
 	custom_name_init(&name, r->encoding);
-	for (; first || peek(&p) == '.'; first = false) {
+	for (; first || custom_peek(&p) == '.'; first = false) {
 		if (!first) {
 			custom_name_add(&name, *p.at++);
-			skip_blanks(&p);
+			custom_skip_blanks(&p);
 		}
 		if (!take_part(&p, &name))
 			return UNKNOWN;
 		behind = p;
-		skip_blanks(&p);
+		custom_skip_blanks(&p);
 	}
 	if (!custom_name_is_custom(&name))
 		return is_whole(&behind, &p) ? KNOWN : UNKNOWN;
-	if (peek(&p) != '=' && !take_word(&p, "to"))
+	if (custom_peek(&p) != '=' && !custom_take_word(&p, "to"))
 		return UNKNOWN;
 	return custom_name_take(&name, r);
 }
@@ -339,11 +346,11 @@ static size_t word_before(const struct place *p, const char **word)
 {
 	const char *end = p->at;
 
-	while (end > p->start && is_blank(end[-1]))
+	while (end > p->start && custom_is_blank(end[-1]))
 		end--;
 	*word = end;
-	while (*word > p->start && (is_inner((*word)[-1]) ||
-	    is_accented((*word)[-1])))
+	while (*word > p->start && (custom_is_inner((*word)[-1]) ||
+	    custom_is_accented((*word)[-1])))
 		(*word)--;
 	return (size_t)(end - *word);
 }
@@ -352,7 +359,7 @@ static size_t word_before(const struct place *p, const char **word)
  * Is the SET there no statement, but a part of an UPDATE or ALTER: behind a name
  * that is no word of a block?
  */
-static bool is_clause(const struct place *p)
+static bool custom_is_clause(const struct place *p)
 {
 	static const char *const words[] = { "begin", "then", "else", "loop",
 		"atomic", "as" };
@@ -370,11 +377,11 @@ static bool is_clause(const struct place *p)
 /* --- set_config() --- */
 
 /* $1, whose value a Bind has. */
-static bool take_parameter(struct place *p, struct custom_reader *r)
+static bool custom_take_parameter(struct place *p, struct custom_reader *r)
 {
 	unsigned n = 0;
 
-	for (p->at++; peek(p) >= '0' && peek(p) <= '9'; p->at++)
+	for (p->at++; custom_peek(p) >= '0' && custom_peek(p) <= '9'; p->at++)
 		n = n < PARAMETERS_MAX ? n * 10 + (unsigned)(*p->at - '0') : n;
 	if (n == 0 || n > PARAMETERS_MAX)
 		return false;
@@ -386,12 +393,12 @@ static bool take_parameter(struct place *p, struct custom_reader *r)
 static bool take_argument(struct place *p, struct custom_reader *r,
     struct custom_name *to)
 {
-	if (peek(p) == '$' && p->end - p->at > 1 && p->at[1] >= '0' &&
+	if (custom_peek(p) == '$' && p->end - p->at > 1 && p->at[1] >= '0' &&
 	    p->at[1] <= '9')
-		return take_parameter(p, r);
-	if (peek(p) == '$')
-		return take_dollars(p, to);
-	if (is_next(p, "''"))
+		return custom_take_parameter(p, r);
+	if (custom_peek(p) == '$')
+		return custom_take_dollars(p, to);
+	if (custom_is_next(p, "''"))
 		return take_nested(p, to);
 	return take_prefixed(p, '\'', to);
 }
@@ -399,37 +406,39 @@ static bool take_argument(struct place *p, struct custom_reader *r,
 /* Nothing is done to the string but that it is text. */
 static bool is_argument_end(struct place *p)
 {
-	skip_blanks(p);
-	if (is_next(p, "::")) {
+	custom_skip_blanks(p);
+	if (custom_is_next(p, "::")) {
 		p->at += 2;
-		skip_blanks(p);
-		if (!take_word(p, "text") && !take_word(p, "varchar"))
+		custom_skip_blanks(p);
+		if (!custom_take_word(p, "text") &&
+		    !custom_take_word(p, "varchar"))
 			return false;
 	}
-	return peek(p) == ',';
+	return custom_peek(p) == ',';
 }
 
 /* Behind set_config: a call, with a string that is the name? */
-static enum custom_found read_call(struct custom_reader *r, struct place p)
+static enum custom_found custom_read_call(struct custom_reader *r,
+    struct place p)
 {
 	struct custom_name name;
 
-	if (peek(&p) == '"') {
+	if (custom_peek(&p) == '"') {
 		p.at++;
-		skip_blanks(&p);
+		custom_skip_blanks(&p);
 	}
-	if (peek(&p) != '(')
+	if (custom_peek(&p) != '(')
 		return CUSTOM_HIDDEN;
 	p.at++;
-	skip_blanks(&p);
-	if (take_word(&p, "setting_name") && is_next(&p, "=>")) {
+	custom_skip_blanks(&p);
+	if (custom_take_word(&p, "setting_name") && custom_is_next(&p, "=>")) {
 		p.at += 2;
-		skip_blanks(&p);
+		custom_skip_blanks(&p);
 	}
 	custom_name_init(&name, r->encoding);
 	/* a text that ends here is one that PostgreSQL refuses */
 	if (!take_argument(&p, r, &name) || !is_argument_end(&p))
-		return peek(&p) == '\0' ? CUSTOM_HIDDEN : UNKNOWN;
+		return custom_peek(&p) == '\0' ? CUSTOM_HIDDEN : UNKNOWN;
 	return custom_name_is_custom(&name) ? custom_name_take(&name, r) :
 	    KNOWN;
 }
@@ -444,8 +453,8 @@ static enum custom_found read_unicode(struct custom_reader *r, struct place p)
 		return KNOWN;
 	if (!take_prefixed(&p, '"', &name))
 		return CUSTOM_HIDDEN;
-	return custom_name_equals(&name, "set_config") ? read_call(r, p) :
-	    KNOWN;
+	return custom_name_equals(&name, "set_config") ?
+	    custom_read_call(r, p) : KNOWN;
 }
 
 /* --- a text --- */
@@ -453,7 +462,7 @@ static enum custom_found read_unicode(struct custom_reader *r, struct place p)
 enum found { FOUND_NONE, FOUND_SET, FOUND_CALL, FOUND_UNICODE };
 
 /* The next of these; where it begins goes to *word, p is behind it then. */
-static enum found find(struct place *p, const char **word)
+static enum found custom_find(struct place *p, const char **word)
 {
 	for (const char *s = p->at; p->end - s > 4; s++) {
 		*word = s;
@@ -464,12 +473,12 @@ static enum found find(struct place *p, const char **word)
 		}
 		/* behind a dollar sign a string may begin: $$set */
 		if ((*s | 0x20) != 's' || (s > p->start && s[-1] != '$' &&
-		    is_inner(s[-1])))
+		    custom_is_inner(s[-1])))
 			continue;
 		p->at = s;
-		if (take_word(p, "set"))
+		if (custom_take_word(p, "set"))
 			return FOUND_SET;
-		if (take_word(p, "set_config"))
+		if (custom_take_word(p, "set_config"))
 			return FOUND_CALL;
 	}
 	return FOUND_NONE;
@@ -484,14 +493,14 @@ enum custom_found custom_read(struct custom_reader *r, const char *sql,
 	const char *word;
 
 	r->bound = 0;
-	while ((found = find(&p, &word)) != FOUND_NONE) {
+	while ((found = custom_find(&p, &word)) != FOUND_NONE) {
 		const struct place at = { sql, word, p.end };
 		/* a comment that is skipped may hide one */
 		const char *const behind = word + 3;
 
 		what = found == FOUND_UNICODE ? read_unicode(r, at) :
-		    found == FOUND_CALL ? read_call(r, p) :
-		    is_clause(&at) ? KNOWN : read_set(r, p);
+		    found == FOUND_CALL ? custom_read_call(r, p) :
+		    custom_is_clause(&at) ? KNOWN : read_set(r, p);
 		all = what > all ? what : all;
 		p.at = behind;
 	}
@@ -518,8 +527,8 @@ uint32_t custom_bound(const char *sql, size_t n)
 }
 
 /* A value of a Bind that is a name. */
-static enum custom_found read_value(struct custom_reader *r, const char *at,
-    size_t n)
+static enum custom_found custom_read_value(struct custom_reader *r,
+    const char *at, size_t n)
 {
 	struct custom_name name;
 
@@ -562,9 +571,120 @@ enum custom_found custom_read_bind(struct custom_reader *r, const void *values,
 			continue;	/* NULL names nothing */
 		if (failed || len > (size_t)(p.end - p.at))
 			return UNKNOWN;
-		what = (left & 1) == 0 ? KNOWN : read_value(r, p.at, len);
+		what =
+		    (left & 1) == 0 ? KNOWN : custom_read_value(r, p.at, len);
 		all = what > all ? what : all;
 		p.at += len;
 	}
 	return left != 0 ? UNKNOWN : all;
+}
+
+#define ENCODING_MAX 32
+#define KEPT_MAX (ENCODING_MAX + 1 + 2 * CUSTOM_NAME_MAX + 1)
+
+void custom_name_init(struct custom_name *n, const char *encoding)
+{
+	n->encoding = encoding;
+	n->len = 0;
+	n->failed = n->accented = n->dotted = false;
+	n->plain = true;
+}
+
+static bool custom_name_is_letter(char ch)
+{
+	return (ch >= 'a' && ch <= 'z') || ch == '_';
+}
+
+void custom_name_add(struct custom_name *n, char ch)
+{
+	const bool first = n->len == 0 || n->text[n->len - 1] == '.';
+
+	/* names are compared so, as far as they are ASCII */
+	if (ch >= 'A' && ch <= 'Z')
+		ch = (char)(ch + ('a' - 'A'));
+	n->plain = n->plain && (custom_name_is_letter(ch) || (!first && (ch == '.' ||
+	    ch == '$' || (ch >= '0' && ch <= '9'))));
+	n->accented = n->accented || (uint8_t)ch >= 0x80;
+	n->dotted = n->dotted || ch == '.';
+	n->failed = n->failed || n->len == sizeof n->text;
+	if (!n->failed)
+		n->text[n->len++] = ch;
+}
+
+bool custom_name_cut(struct custom_name *n, size_t before, size_t max)
+{
+	if (n->len - before <= max)
+		return true;
+	n->len = before + max;
+	return !n->accented;
+}
+
+bool custom_name_is_custom(const struct custom_name *n)
+{
+	return n->dotted;
+}
+
+bool custom_name_equals(const struct custom_name *n, const char *word)
+{
+	return !n->failed && n->len == strlen(word) &&
+	    memcmp(n->text, word, n->len) == 0;
+}
+
+/*
+ * In these the second byte of a character may be a backslash or another one of
+ * ASCII, so that what looks like the end of a name may not be one.
+ */
+bool custom_encoding_is_safe(const char *encoding)
+{
+	static const char *const others[] = { "BIG5", "GB18030", "GBK", "JOHAB",
+		"SHIFT_JIS_2004", "SJIS", "UHC" };
+
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (strcasecmp(encoding, others[i]) == 0)
+			return false;
+	for (const char *s = encoding; *s != '\0'; s++)
+		if (!custom_name_is_letter((char)(*s | 0x20)) && *s != '_' &&
+		    !(*s >= '0' && *s <= '9'))
+			return false;
+	return encoding[0] != '\0' && strlen(encoding) < ENCODING_MAX;
+}
+
+enum custom_found custom_name_take(const struct custom_name *n,
+    const struct custom_reader *r)
+{
+	char kept[KEPT_MAX];
+
+	if (n->failed || (n->accented && (n->encoding == NULL ||
+	    !custom_encoding_is_safe(n->encoding))))
+		return CUSTOM_UNKNOWN;
+	if (n->plain) {
+		memcpy(kept, n->text, n->len);
+		kept[n->len] = '\0';
+	} else {
+		int at = snprintf(kept, sizeof kept, "%s:", n->accented ?
+		    n->encoding : "SQL_ASCII");
+
+		for (size_t i = 0; i < n->len; i++)
+			at += snprintf(kept + at, sizeof kept - (size_t)at,
+			    "%02x", (unsigned)(uint8_t)n->text[i]);
+	}
+	return r->take(r->arg, kept) ? CUSTOM_KNOWN : CUSTOM_UNKNOWN;
+}
+
+bool custom_name_is_plain(const char *kept)
+{
+	return strchr(kept, ':') == NULL;
+}
+
+void custom_name_write(const char *kept, struct writer *w)
+{
+	static const char decode[] =
+	    "pg_catalog.convert_from(pg_catalog.decode('";
+	const char *const hex = strchr(kept, ':') + 1;
+
+	writer_bytes(w, decode, sizeof decode - 1);
+	writer_bytes(w, hex, strlen(hex));
+	writer_bytes(w, "','hex'),'", 10);
+	writer_bytes(w, kept, (size_t)(hex - 1 - kept));
+	writer_bytes(w, "')", 2);
 }

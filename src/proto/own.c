@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "proto/msg.h"
 #include "proto/track.h"
-#include "proto/track_look.h"
 
 /* --- what is sent --- */
 

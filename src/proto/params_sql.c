@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "proto/encoding.h"
-#include "proto/writer.h"
+#include "proto/msg.h"
+#include "proto/params_names.h"
 
 #define IDENTIFIER_MAX 63	/* bytes of a name */
 

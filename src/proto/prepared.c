@@ -11,7 +11,8 @@
 #include "base/num.h"
 #include "proto/baggage.h"
 #include "proto/custom.h"
-#include "proto/prepared_world.h"
+#include "proto/prepared_op.h"
+#include "proto/sql_back.h"
 #include "sql/sql.h"
 #include "sql/sql_leave.h"
 

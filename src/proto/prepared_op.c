@@ -1,10 +1,14 @@
-/* prepared_op.c - what the end of a request means for prepared statements.
+/* prepared_op.c - prepared statements at the end of a request, and the settings
+ * that they were parsed under.
  * SPDX-License-Identifier: ISC */
 #include "proto/prepared_op.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "proto/baggage.h"
+#include "proto/params.h"
 #include "proto/prepared.h"
 
 struct prepared_op *prepared_op_new(unsigned changes, struct prepared *stmt,
@@ -124,4 +128,55 @@ void prepared_op_undo(struct prepared_op *op, struct slots **map,
 	    prepared_uses_touch(uses, op->stmt) == NULL &&
 	    prepared_uses_add(uses, op->stmt) == 0)
 		prepared_uses_touch(uses, op->stmt)->shape = op->shape;
+}
+
+struct prepared_world *prepared_world_new(const struct prepared_world *w)
+{
+	struct prepared_world *const new = mem_alloc(sizeof *new);
+
+	if (new == NULL)
+		return NULL;
+	*new = *w;
+	params_ref(new->params);
+	if (new->baggage != NULL)
+		baggage_ref(new->baggage);
+	return new;
+}
+
+void prepared_world_free(struct prepared_world **w)
+{
+	if (*w == NULL)
+		return;
+	params_unref(&(*w)->params);
+	baggage_unref(&(*w)->baggage);
+	mem_free(*w);
+	*w = NULL;
+}
+
+/* Equal values are one pointer. */
+bool prepared_world_params(const struct params *a, const struct params *b)
+{
+	if (a == b)
+		return true;
+	const int n = params_count(params_table_of(a));
+
+	for (int i = 0; i < n; i++)
+		if (i != PARAMS_APPLICATION_NAME &&
+		    params_get(a, i) != params_get(b, i))
+			return false;
+	return true;
+}
+
+bool prepared_world_is(struct prepared_world *w,
+    const struct prepared_world *now)
+{
+	if (w->changes != now->changes || w->baggage != now->baggage)
+		return false;
+	if (w->params == now->params)
+		return true;
+	if (!prepared_world_params(w->params, now->params))
+		return false;
+	params_unref(&w->params);
+	w->params = params_ref(now->params);
+	return true;
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "proto/reader.h"
+#include "proto/msg.h"
 
 /*
  * FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv: not seeded, because a

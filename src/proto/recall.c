@@ -58,7 +58,7 @@ static const char *find_end(const char *s)
 }
 
 /* Past word, and blanks behind it; NULL: something else is there. */
-static const char *take(const char *s, const char *word)
+static const char *recall_take(const char *s, const char *word)
 {
 	const size_t n = strlen(word);
 
@@ -69,7 +69,7 @@ static const char *take(const char *s, const char *word)
 }
 
 /* Past the name of a parameter; NULL: of none, or of one of those left out. */
-static const char *take_name(const char *s)
+static const char *recall_take_name(const char *s)
 {
 	static const char *const others[] = { "local", "transaction",
 		"constraints", "session", "role", "session_authorization",
@@ -81,19 +81,20 @@ static const char *take_name(const char *s)
 	if (n == 0 || strchr("0123456789_", s[0]) != NULL)
 		return NULL;
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-		if (take(s, others[i]) != NULL)
+		if (recall_take(s, others[i]) != NULL)
 			return NULL;
 	return s + n + strspn(s + n, blanks);
 }
 
 static bool is_set(const char *s)
 {
-	const char *const own = take(s, "session");
-	const char *const name = take_name(own != NULL ? own : s);
+	const char *const own = recall_take(s, "session");
+	const char *const name = recall_take_name(own != NULL ? own : s);
 
-	if (take(own, "characteristics") != NULL)
+	if (recall_take(own, "characteristics") != NULL)
 		return true;
-	return name != NULL && (*name == '=' || take(name, "to") != NULL);
+	return name != NULL &&
+	    (*name == '=' || recall_take(name, "to") != NULL);
 }
 
 static bool ends(const char *s, const char *end)
@@ -106,13 +107,13 @@ static int count(const char *s, const char *end)
 {
 	static const char *const none[] = { "close all", "unlisten *",
 		"select pg_advisory_unlock_all()" };
-	const char *at = take(s, "set");
+	const char *at = recall_take(s, "set");
 
 	if (at != NULL)
 		return is_set(at) ? 1 : -1;
-	at = take(s, "reset");
+	at = recall_take(s, "reset");
 	if (at != NULL)
-		return ends(take_name(at), end) ? 1 : -1;
+		return ends(recall_take_name(at), end) ? 1 : -1;
 	for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
 		const size_t n = strlen(none[i]);
 
@@ -148,7 +149,7 @@ int recall_count(const char *sql, size_t n)
 
 /* --- the places --- */
 
-static size_t place_of(const struct recall_key *k)
+static size_t recall_place_of(const struct recall_key *k)
 {
 	uint64_t h = (uintptr_t)k->had ^ (uintptr_t)k->brought << 7 ^ k->len;
 
@@ -157,7 +158,8 @@ static size_t place_of(const struct recall_key *k)
 	return (h ^ h >> 32) % RECALL_PLACES;
 }
 
-static bool is_same(const struct recall_key *a, const struct recall_key *b)
+static bool recall_is_same(const struct recall_key *a,
+    const struct recall_key *b)
 {
 	return a->had == b->had && a->brought == b->brought &&
 	    a->silent == b->silent && a->len == b->len &&
@@ -167,15 +169,15 @@ static bool is_same(const struct recall_key *a, const struct recall_key *b)
 struct baggage *recall_find(const struct recall *t,
     const struct recall_key *k)
 {
-	const struct recall_entry *const e = &t->places[place_of(k)];
+	const struct recall_entry *const e = &t->places[recall_place_of(k)];
 
-	return e->has != NULL && is_same(&e->key, k) ? e->has : NULL;
+	return e->has != NULL && recall_is_same(&e->key, k) ? e->has : NULL;
 }
 
 void recall_learn(struct recall *t, const struct recall_key *k,
     struct baggage *has)
 {
-	struct recall_entry *const e = &t->places[place_of(k)];
+	struct recall_entry *const e = &t->places[recall_place_of(k)];
 	struct baggage *had = (struct baggage *)e->key.had;
 	struct baggage *brought = (struct baggage *)e->key.brought;
 	size_t len;

@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "proto/saslprep.h"
+#include "proto/password.h"
 #include "proto/scram.h"
-#include "proto/scram_text.h"
 
 #define SECRET_PREFIX SCRAM_MECHANISM "$"
 

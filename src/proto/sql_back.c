@@ -8,8 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "proto/msg.h"
 #include "proto/params.h"
-#include "proto/reader.h"
 #include "sql/sql.h"
 #include "sql/sql_words.h"
 
@@ -19,20 +19,20 @@
 
 /* --- tokens --- */
 
-static bool is_blank(char ch)
+static bool sql_back_is_blank(char ch)
 {
 	return ch == ' ' || (ch >= '\t' && ch <= '\r');
 }
 
-static bool is_digit(char ch)
+static bool sql_back_is_digit(char ch)
 {
 	return ch >= '0' && ch <= '9';
 }
 
-static bool is_inner(char ch)
+static bool sql_back_is_inner(char ch)
 {
-	return ((unsigned)(uint8_t)ch | 0x20) - 'a' < 26 || is_digit(ch) ||
-	    ch == '_' || (uint8_t)ch >= 0x80;
+	return ((unsigned)(uint8_t)ch | 0x20) - 'a' < 26 ||
+	    sql_back_is_digit(ch) || ch == '_' || (uint8_t)ch >= 0x80;
 }
 
 static bool starts(const struct sql_text *p, const char *token)
@@ -43,7 +43,7 @@ static bool starts(const struct sql_text *p, const char *token)
 }
 
 /* Comments inside of a comment are left to what cannot be read. */
-static void skip_comment(struct sql_text *p)
+static void sql_back_skip_comment(struct sql_text *p)
 {
 	const char *const end = starts(p, "--") ?
 	    memchr(p->at, '\n', (size_t)(p->end - p->at)) :
@@ -53,23 +53,23 @@ static void skip_comment(struct sql_text *p)
 }
 
 /* What is left of a piece; its end is NUL. */
-static char peek(struct sql_text *p)
+static char sql_back_peek(struct sql_text *p)
 {
 	for (;;) {
-		while (p->at < p->end && is_blank(*p->at))
+		while (p->at < p->end && sql_back_is_blank(*p->at))
 			p->at++;
 		if (!starts(p, "--") && !starts(p, "/*"))
 			break;
-		skip_comment(p);
+		sql_back_skip_comment(p);
 	}
 	return p->at < p->end ? *p->at : '\0';
 }
 
-static bool take(struct sql_text *p, const char *token)
+static bool sql_back_take(struct sql_text *p, const char *token)
 {
 	const size_t n = strlen(token);
 
-	(void)peek(p);
+	(void)sql_back_peek(p);
 	if ((size_t)(p->end - p->at) < n ||
 	    strncasecmp(p->at, token, n) != 0)
 		return false;
@@ -77,11 +77,12 @@ static bool take(struct sql_text *p, const char *token)
 	return true;
 }
 
-static bool take_word(struct sql_text *p, const char *word)
+static bool sql_back_take_word(struct sql_text *p, const char *word)
 {
 	const struct sql_text start = *p;
 
-	if (take(p, word) && (p->at == p->end || !is_inner(*p->at)))
+	if (sql_back_take(p, word) &&
+	    (p->at == p->end || !sql_back_is_inner(*p->at)))
 		return true;
 	*p = start;
 	return false;
@@ -92,18 +93,19 @@ static void skip_notation(struct sql_text *p, const char *name)
 {
 	const struct sql_text start = *p;
 
-	if (!take_word(p, name) || !(take(p, "=>") || take(p, ":=")))
+	if (!sql_back_take_word(p, name) ||
+	    !(sql_back_take(p, "=>") || sql_back_take(p, ":=")))
 		*p = start;
 }
 
 /* ::text */
 static void skip_casts(struct sql_text *p)
 {
-	while (take(p, ")"))
+	while (sql_back_take(p, ")"))
 		;
-	while (take(p, "::")) {
-		(void)peek(p);
-		while (p->at < p->end && is_inner(*p->at))
+	while (sql_back_take(p, "::")) {
+		(void)sql_back_peek(p);
+		while (p->at < p->end && sql_back_is_inner(*p->at))
 			p->at++;
 	}
 }
@@ -144,11 +146,12 @@ static struct value bound(const struct sql_back *b, unsigned number)
 	return r.failed ? (struct value){ .kind = KIND_LITERAL } : v;
 }
 
-static struct value take_bound(struct sql_text *p, const struct sql_back *b)
+static struct value sql_back_take_bound(struct sql_text *p,
+    const struct sql_back *b)
 {
 	unsigned number = 0;
 
-	for (p->at++; p->at < p->end && is_digit(*p->at); p->at++)
+	for (p->at++; p->at < p->end && sql_back_is_digit(*p->at); p->at++)
 		number = number > UINT16_MAX ? number :
 		    number * 10 + (unsigned)(*p->at - '0');
 	return bound(b, number);
@@ -158,10 +161,10 @@ static struct value take_bound(struct sql_text *p, const struct sql_back *b)
  * 'x', or ''x'' in a block that is a string; with a backslash or a quote in it, its
  * bytes are not known.
  */
-static struct value take_string(struct sql_text *p)
+static struct value sql_back_take_string(struct sql_text *p)
 {
 	const size_t quotes = p->end - p->at > 2 && p->at[1] == '\'' &&
-	    is_inner(p->at[2]) ? 2 : 1;
+	    sql_back_is_inner(p->at[2]) ? 2 : 1;
 	const char *const at = p->at + quotes;
 
 	p->at = at;
@@ -177,12 +180,12 @@ static struct value take_string(struct sql_text *p)
 }
 
 /* $$x$$ or $tag$x$tag$ */
-static struct value take_dollars(struct sql_text *p)
+static struct value sql_back_take_dollars(struct sql_text *p)
 {
 	const char *const tag = p->at;
 	const char *at = tag + 1;
 
-	while (at < p->end && is_inner(*at))
+	while (at < p->end && sql_back_is_inner(*at))
 		at++;
 	const size_t n = (size_t)(at - tag) + 1;
 	const char *const end = at == p->end || *at != '$' ? NULL :
@@ -194,23 +197,24 @@ static struct value take_dollars(struct sql_text *p)
 	return (struct value){ KIND_KNOWN, tag + n, (size_t)(end - tag) - n };
 }
 
-static struct value take_value(struct sql_text *p, const struct sql_back *b)
+static struct value sql_back_take_value(struct sql_text *p,
+    const struct sql_back *b)
 {
-	while (take(p, "("))
+	while (sql_back_take(p, "("))
 		;
-	const char ch = peek(p);
+	const char ch = sql_back_peek(p);
 
-	if (take_word(p, "null"))
+	if (sql_back_take_word(p, "null"))
 		return (struct value){ .kind = KIND_NULL };
-	if (ch == '$' && p->end - p->at > 1 && is_digit(p->at[1]))
-		return take_bound(p, b);
+	if (ch == '$' && p->end - p->at > 1 && sql_back_is_digit(p->at[1]))
+		return sql_back_take_bound(p, b);
 	if (ch == '$')
-		return take_dollars(p);
-	if (take(p, "e'") || take(p, "u&'"))
+		return sql_back_take_dollars(p);
+	if (sql_back_take(p, "e'") || sql_back_take(p, "u&'"))
 		p->at--;
 	if (p->at < p->end && *p->at == '\'')
-		return take_string(p);
-	return (struct value){ .kind = is_digit(ch) ? KIND_LITERAL :
+		return sql_back_take_string(p);
+	return (struct value){ .kind = sql_back_is_digit(ch) ? KIND_LITERAL :
 	    KIND_OTHER };
 }
 
@@ -232,23 +236,24 @@ struct named {
 };
 
 /* The first argument. */
-static struct named take_name(struct sql_text *p, const struct sql_back *b)
+static struct named sql_back_take_name(struct sql_text *p,
+    const struct sql_back *b)
 {
 	char name[SQL_PARAMETER_MAX];
 	struct named out = { .which = 0 };
 
 	skip_notation(p, "setting_name");
-	const struct value v = take_value(p, b);
+	const struct value v = sql_back_take_value(p, b);
 
 	/* a column, maybe */
 	while (v.kind == KIND_OTHER && p->at < p->end &&
-	    (is_inner(*p->at) || *p->at == '.' || *p->at == '"'))
+	    (sql_back_is_inner(*p->at) || *p->at == '.' || *p->at == '"'))
 		p->at++;
 	/* or a string that is not read */
 	while (v.kind == KIND_LITERAL && p->at < p->end && *p->at != ',')
 		p->at++;
 	skip_casts(p);
-	out.whole = take(p, ",");
+	out.whole = sql_back_take(p, ",");
 	if (v.kind == KIND_KNOWN && v.n > 0 && v.n < sizeof name) {
 		memcpy(name, v.at, v.n);
 		name[v.n] = '\0';
@@ -264,18 +269,18 @@ static struct named take_name(struct sql_text *p, const struct sql_back *b)
 static bool is_local(struct sql_text *p, const struct sql_back *b)
 {
 	skip_casts(p);
-	if (!take(p, ","))
+	if (!sql_back_take(p, ","))
 		return false;
 	skip_notation(p, "is_local");
-	if (take_word(p, "true"))
+	if (sql_back_take_word(p, "true"))
 		return true;
-	const struct value v = take_value(p, b);
+	const struct value v = sql_back_take_value(p, b);
 
 	return v.kind == KIND_KNOWN && v.n > 0 && (memchr("tTyY1\1", v.at[0],
 	    6) != NULL || (v.n == 2 && strncasecmp(v.at, "on", 2) == 0));
 }
 
-static void sets(struct sql_back *b, uint64_t which)
+static void sql_back_sets(struct sql_back *b, uint64_t which)
 {
 	b->back &= ~which;
 	b->set |= which;
@@ -288,15 +293,15 @@ static void comes_back(struct sql_back *b, uint64_t which)
 }
 
 /* p: behind the word. */
-static void read_call(struct sql_back *b, struct sql_text p)
+static void sql_back_read_call(struct sql_back *b, struct sql_text p)
 {
-	(void)take(&p, "\"");
-	if (!take(&p, "("))
+	(void)sql_back_take(&p, "\"");
+	if (!sql_back_take(&p, "("))
 		return;
-	const struct named name = take_name(&p, b);
+	const struct named name = sql_back_take_name(&p, b);
 
 	skip_notation(&p, "new_value");
-	const struct value v = name.whole ? take_value(&p, b) :
+	const struct value v = name.whole ? sql_back_take_value(&p, b) :
 	    (struct value){ .kind = KIND_OTHER };
 
 	if (v.kind == KIND_OTHER && b->strict)
@@ -305,7 +310,7 @@ static void read_call(struct sql_back *b, struct sql_text p)
 		b->back |= name.which;
 	else if (v.kind != KIND_NULL && b->bit != NULL && name.exact &&
 	    !is_local(&p, b))
-		sets(b, name.which);
+		sql_back_sets(b, name.which);
 }
 
 /* --- a text --- */
@@ -346,7 +351,7 @@ static void read_block(struct sql_back *b, const struct sql_text *text)
 		if (what == SQL_RESETS)
 			b->back |= bit_of(b, name);
 		else if (what == SQL_SETS && b->bit != NULL && straight)
-			sets(b, bit_of(b, name));
+			sql_back_sets(b, bit_of(b, name));
 	}
 }
 
@@ -357,7 +362,7 @@ static void read_calls(struct sql_back *b, const struct sql_text *text)
 	size_t which;
 
 	while ((at = sql_next_word(text, at, words, &which)) != NULL)
-		read_call(b, (struct sql_text){ at + strlen(CALL),
+		sql_back_read_call(b, (struct sql_text){ at + strlen(CALL),
 		    piece_end(at, text->end) });
 }
 
@@ -375,7 +380,7 @@ static void read_statements(struct sql_back *b, const struct sql_text *text)
 		if (what == SQL_RESETS)
 			comes_back(b, which);
 		else
-			sets(b, which);
+			sql_back_sets(b, which);
 	}
 }
 

@@ -1,4 +1,4 @@
-/* startup.c - what a connection may begin with, and the StartupMessage.
+/* startup.c - the first packet of a connection, and the keys that cancel.
  * SPDX-License-Identifier: ISC */
 #include "proto/startup.h"
 
@@ -8,8 +8,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "proto/msg.h"
-#include "proto/reader.h"
-#include "proto/writer.h"
 
 #define PREFIX_BYTES 8 /* length and code */
 
@@ -26,7 +24,7 @@ enum {
 typedef int startup_fn(const char *name, const char *value, void *arg,
     struct err *e);
 
-static enum startup_kind kind_of(uint32_t code, size_t size)
+static enum startup_kind startup_kind_of(uint32_t code, size_t size)
 {
 	switch (code) {
 	case CODE_SSL: return size == PREFIX_BYTES ? STARTUP_SSL : STARTUP_BAD;
@@ -57,7 +55,7 @@ static enum startup_kind peek(const uint8_t *p, size_t n, struct startup *out)
 		return STARTUP_SHORT;
 
 	out->code = msg_u32(p + 4);
-	const enum startup_kind kind = kind_of(out->code, out->size);
+	const enum startup_kind kind = startup_kind_of(out->code, out->size);
 
 	/* Protocol 2.0 has no length as we know it: don't wait for it. */
 	if (kind == STARTUP_BAD || kind == STARTUP_V2)
@@ -210,4 +208,44 @@ void startup_write_negotiate(struct writer *w, uint32_t version,
 	for (unsigned i = 0; i < count; i++)
 		writer_str(w, unknown[i]);
 	writer_end(w);
+}
+
+#define BUDGET 3	/* hops; the lowest two bits of the last byte */
+
+void cancel_key_stamp(uint8_t *key, int peer_id)
+{
+	key[0] &= 0x7f;	/* to everybody a process id is positive */
+	if (peer_id <= 0)
+		return;
+	key[1] = (uint8_t)peer_id;
+	key[2] = (uint8_t)(peer_id >> 8);
+	cancel_key_restore(key);
+}
+
+int cancel_key_peer(const uint8_t *key)
+{
+	return key[1] | key[2] << 8;
+}
+
+void cancel_key_set_worker(uint8_t *key, unsigned worker)
+{
+	key[3] = (uint8_t)worker;
+}
+
+unsigned cancel_key_worker(const uint8_t *key)
+{
+	return key[3];
+}
+
+bool cancel_key_spend(uint8_t *key)
+{
+	if ((key[7] & BUDGET) == 0)
+		return false;
+	key[7]--;
+	return true;
+}
+
+void cancel_key_restore(uint8_t *key)
+{
+	key[7] |= BUDGET;
 }

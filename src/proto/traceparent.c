@@ -17,7 +17,7 @@ struct span {
 	const char *at, *end;
 };
 
-static bool is_blank(char c)
+static bool traceparent_is_blank(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -27,14 +27,15 @@ static bool is_hex(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-static bool is_next(const struct span *s, const char *text, size_t n)
+static bool traceparent_is_next(const struct span *s, const char *text,
+    size_t n)
 {
 	return (size_t)(s->end - s->at) >= n && memcmp(s->at, text, n) == 0;
 }
 
-static void skip_blanks(struct span *s)
+static void traceparent_skip_blanks(struct span *s)
 {
-	while (s->at < s->end && is_blank(*s->at))
+	while (s->at < s->end && traceparent_is_blank(*s->at))
 		s->at++;
 }
 
@@ -110,8 +111,8 @@ static const char *seek_in(struct span s, size_t *len)
 	static const char key[] = "traceparent='";
 
 	while (s.at < s.end) {
-		skip_blanks(&s);
-		if (is_next(&s, key, sizeof key - 1)) {
+		traceparent_skip_blanks(&s);
+		if (traceparent_is_next(&s, key, sizeof key - 1)) {
 			s.at += sizeof key - 1;
 			*len = (size_t)(s.end - s.at);
 			return s.at;
@@ -123,8 +124,8 @@ static const char *seek_in(struct span s, size_t *len)
 
 static const char *seek_first(struct span s, size_t *len)
 {
-	skip_blanks(&s);
-	if (!is_next(&s, "/*", 2))
+	traceparent_skip_blanks(&s);
+	if (!traceparent_is_next(&s, "/*", 2))
 		return NULL;
 	s.at += 2;
 	if (s.end - s.at > REACH)
@@ -140,7 +141,8 @@ static const char *seek_first(struct span s, size_t *len)
 /* A semicolon may follow the traceparent. */
 static const char *seek_last(struct span s, size_t *len)
 {
-	while (s.end > s.at && (is_blank(s.end[-1]) || s.end[-1] == ';'))
+	while (s.end > s.at &&
+	    (traceparent_is_blank(s.end[-1]) || s.end[-1] == ';'))
 		s.end--;
 	if (s.end - s.at < 4 || memcmp(s.end - 2, "*/", 2) != 0)
 		return NULL;

@@ -1,10 +1,9 @@
-/* track.c - what a server still owes: outstanding requests in order.
+/* track.c - the requests that a server still owes an answer, in order.
  * SPDX-License-Identifier: ISC */
 #include "proto/track.h"
 
 #include "base/mem.h"
 #include "proto/msg.h"
-#include "proto/track_look.h"
 #include "proto/track_run.h"
 
 void track_init(struct track *t, const struct track_ops *ops, void *arg)
@@ -41,7 +40,7 @@ static void push(struct track *t, const struct track_req *r)
 }
 
 /* Remove request i; requests before i move up, so i is small or the head. */
-static void drop(struct track *t, unsigned i)
+static void track_drop(struct track *t, unsigned i)
 {
 	t->odd -= is_odd(at(t, i));
 	for (; i > 0; i--)
@@ -58,10 +57,10 @@ static void commit(struct track *t, unsigned i)
 		t->op_count--;
 		t->ops->commit(r->op, t->arg);
 	}
-	drop(t, i);
+	track_drop(t, i);
 }
 
-static void undo(struct track *t, unsigned i)
+static void track_undo(struct track *t, unsigned i)
 {
 	struct track_req *r = at(t, i);
 
@@ -76,9 +75,9 @@ static void undo(struct track *t, unsigned i)
 static void rollback(struct track *t, unsigned from, unsigned to)
 {
 	for (unsigned i = to; i-- > from;)
-		undo(t, i);
+		track_undo(t, i);
 	for (unsigned i = from; i < to; i++)
-		drop(t, from);
+		track_drop(t, from);
 }
 
 void track_fini(struct track *t)
@@ -91,7 +90,7 @@ void track_fini(struct track *t)
 	t->size = 0;
 }
 
-static int grow(struct track *t)
+static int track_grow(struct track *t)
 {
 	const unsigned size = t->size == 0 ? 16 : t->size * 2;
 	struct track_req *ring = mem_alloc(size * sizeof *ring);
@@ -108,7 +107,7 @@ static int grow(struct track *t)
 	return 0;
 }
 
-static void refuse(struct track *t, void *op)
+static void track_refuse(struct track *t, void *op)
 {
 	if (op != NULL)
 		t->ops->rollback(op, t->arg);
@@ -117,7 +116,7 @@ static void refuse(struct track *t, void *op)
 int track_put(struct track *t, const struct track_req *r)
 {
 	if (r->how > TRACK_SKIP_MAYBE || track_is_full(t) ||
-	    (t->count == t->size && grow(t) < 0))
+	    (t->count == t->size && track_grow(t) < 0))
 		return -1;
 	push(t, r);
 	return 0;
@@ -132,11 +131,11 @@ int track_add(struct track *t, char type, enum track_how how, void *op)
 		t->ready = false;
 	if (t->aborted && type != FE_SYNC) {
 		/* Message Flow, Extended Query: discarded up to Sync */
-		refuse(t, op);
+		track_refuse(t, op);
 		return 0;
 	}
-	if (t->count == t->size && grow(t) < 0) {
-		refuse(t, op);
+	if (t->count == t->size && track_grow(t) < 0) {
+		track_refuse(t, op);
 		return -1;
 	}
 	t->aborted = false;
@@ -243,7 +242,7 @@ static void skip_to_sync(struct track *t)
 	t->aborted = sync == t->count;
 }
 
-/* Its ReadyForQuery is the next reply, and is taken by on_ready(). */
+/* Its ReadyForQuery is the next reply, and is taken by track_on_ready(). */
 static void set_failed(struct track *t, bool failed)
 {
 	t->odd += failed;
@@ -251,14 +250,14 @@ static void set_failed(struct track *t, bool failed)
 	t->failed = failed;
 }
 
-static void on_error(struct track *t)
+static void track_on_error(struct track *t)
 {
 	if (t->count == 0)
 		return;
 	if (t->copy_in)
 		break_copy(t);
 	if (!is_extended(at(t, 0)->type)) {
-		undo(t, 0);	/* the ReadyForQuery is still to come */
+		track_undo(t, 0);	/* the ReadyForQuery is still to come */
 		set_failed(t, true);
 		return;
 	}
@@ -275,7 +274,7 @@ static bool is_asynchronous(char type)
 static void drop_silent(struct track *t)
 {
 	while (t->count > 0 && is_copy_end(at(t, 0)->type))
-		drop(t, 0);
+		track_drop(t, 0);
 }
 
 /* Only Syncs are counted in vain: is the next thing one? */
@@ -357,7 +356,7 @@ static bool is_foreign_end(const struct track *t)
 
 /* --- */
 
-static enum track_verdict on_ready(struct track *t, char status)
+static enum track_verdict track_on_ready(struct track *t, char status)
 {
 	t->status = status;
 	t->ready = true;
@@ -398,7 +397,7 @@ static enum track_verdict ours(char type, const struct track_req *r)
 }
 
 /* Everything but ReadyForQuery and errors. */
-static enum track_verdict on_other(struct track *t, char type)
+static enum track_verdict track_on_other(struct track *t, char type)
 {
 	if (t->count == 0)
 		return is_asynchronous(type) ? TRACK_PASS : TRACK_CONFUSED;
@@ -435,14 +434,14 @@ enum track_verdict track_reply(struct track *t, char type, char status)
 		return TRACK_PASS;
 	t->ready = false;
 	if (type == BE_READY_FOR_QUERY) {
-		v = on_ready(t, status);
+		v = track_on_ready(t, status);
 	} else if (type == BE_ERROR_RESPONSE) {
 		t->heard = true;
 		v = error_verdict(t);
-		on_error(t);
+		track_on_error(t);
 	} else {
 		t->heard = t->heard || !is_asynchronous(type);
-		v = on_other(t, type);
+		v = track_on_other(t, type);
 	}
 	drop_silent(t);
 	if (t->count < t->asks)
@@ -476,4 +475,81 @@ char track_fake(struct track *t)
 	commit(t, 0);
 	drop_silent(t);
 	return type;
+}
+
+static char type_at(const struct track *t, unsigned i)
+{
+	return t->ring[(t->head + i) & (t->size - 1)].type;
+}
+
+int track_apart(const struct track *t, unsigned *n)
+{
+	unsigned i = t->count;
+
+	if (i > TRACK_LOOK)
+		return -1;
+	while (i > 0 && type_at(t, i - 1) != FE_SYNC)
+		i--;
+	*n = i;
+	return 0;
+}
+
+bool track_owes_ready(const struct track *t)
+{
+	if (t->count > TRACK_LOOK)
+		return true;
+	for (unsigned i = 0; i < t->count; i++) {
+		const char type = type_at(t, i);
+
+		if (type == FE_SYNC || type == FE_QUERY ||
+		    type == FE_FUNCTION_CALL)
+			return true;
+	}
+	return false;
+}
+
+bool track_may_be_failed(const struct track *t)
+{
+	if (t->status == 'E' || t->count > TRACK_LOOK)
+		return true;
+	for (unsigned i = 0; i < t->count; i++) {
+		const struct track_req *const r = track_req(t, i);
+
+		if (r->type == FE_SYNC || r->type == FE_FUNCTION_CALL ||
+		    (r->type == FE_QUERY && r->how != TRACK_SKIP))
+			return true;
+	}
+	return false;
+}
+
+bool track_may_be_skipped(const struct track *t)
+{
+	unsigned i = t->count;
+
+	while (i > 0 && t->count - i < TRACK_LOOK) {
+		const char type = type_at(t, i - 1);
+
+		if (type == FE_SYNC)
+			return false;
+		if (type != FE_QUERY && type != FE_FUNCTION_CALL)
+			return true;
+		i--;
+	}
+	return i > 0 || t->aborted;
+}
+
+bool track_has_copy_end(const struct track *t)
+{
+	if (t->odd == 0)
+		return false;
+	for (unsigned i = 0; i < t->count; i++)
+		if (type_at(t, i) == FE_COPY_DONE ||
+		    type_at(t, i) == FE_COPY_FAIL)
+			return true;
+	return false;
+}
+
+bool track_wants_data(const struct track *t)
+{
+	return t->copy_in && !track_has_copy_end(t);
 }

@@ -1,4 +1,5 @@
-/* own_queries.c - what follows a query that the pooler itself sends to a server.
+/* own_queries.c - what follows a query that the pooler itself sends to a
+ * server.
  *
  * If a server does not answer, its host may have lost power, or a firewall the
  * connection: nobody says so, and the kernel tries for a quarter of an hour. If
@@ -13,7 +14,6 @@
 #include "notify/listener.h"
 #include "pool/hosts.h"
 #include "pool/pool.h"
-#include "pool/pool_failure.h"
 #include "relay/relay.h"
 #include "relay/relay_flight.h"
 #include "session/client.h"

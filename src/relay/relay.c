@@ -12,14 +12,14 @@
 #include "notify/channels.h"
 #include "notify/channels_send.h"
 #include "notify/listener.h"
-#include "proto/track_look.h"
+#include "proto/track.h"
 #include "relay/own_queries.h"
 #include "relay/relay_deallocate.h"
 #include "relay/relay_flight.h"
 #include "relay/relay_parts.h"
 #include "relay/relay_reset.h"
 #include "relay/relay_watch.h"
-#include "session/bulk.h"
+#include "session/carry.h"
 #include "session/sessions.h"
 
 static struct server *linked_server(const struct client *c)
@@ -109,7 +109,8 @@ static inline void part(struct client *c, struct server *s)
  * Is s asked what c leaves? Who has listened since its pool was one that keeps
  * goes on so.
  */
-static inline bool is_asked(const struct client *c, const struct server *s)
+static inline bool relay_is_asked(const struct client *c,
+    const struct server *s)
 {
 	return keep_is_on(s->ps.pool) || c->listening != NULL;
 }
@@ -132,7 +133,7 @@ static bool lets_go_of_something(struct client *c, struct server *s)
 	const bool discarded = s->trace.discarded;
 
 	listener_expect(c, s);
-	const bool free = !is_asked(c, s) || keep_lets_go(c, s);
+	const bool free = !relay_is_asked(c, s) || keep_lets_go(c, s);
 
 	if (discarded && s->own_query == OWN_QUERY_NONE)
 		listener_discarded(c);
@@ -150,7 +151,7 @@ static bool lets_go_of_something(struct client *c, struct server *s)
 static inline bool lets_go(struct client *c, struct server *s)
 {
 	if (c->relay.withheld == WITHHELD_NOT) {
-		if (!is_asked(c, s))
+		if (!relay_is_asked(c, s))
 			return !s->trace.waits;
 		if (leaves_nothing(s)) {
 			s->keep.settled = true;

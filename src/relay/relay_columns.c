@@ -1,4 +1,4 @@
-/* relay_columns.c - does a client know the columns that its statement has?
+/* relay_columns.c - the columns of a statement, as its client knows them.
  *
  * A client reads rows by the description that it was given once. Where a server
  * parses the text later, or parsed it earlier, the description may be another
@@ -9,14 +9,18 @@
 
 #include <string.h>
 
+#include "base/err.h"
 #include "proto/msg.h"
+#include "proto/prepared.h"
 #include "proto/prepared_op.h"
-#include "proto/track_look.h"
+#include "proto/track.h"
+#include "relay/relay_parts.h"
 #include "relay/relay_prepared.h"
+#include "session/sessions.h"
 
 /* Is a Describe of stmt, or of a portal of it, on its way? */
-static bool is_asked(const struct track *t, const struct prepared *stmt,
-    unsigned changes)
+static bool relay_columns_is_asked(const struct track *t,
+    const struct prepared *stmt, unsigned changes)
 {
 	for (unsigned i = 0; t->op_count > 0 && i < t->count; i++) {
 		const struct prepared_op *const op = track_op(t, i);
@@ -81,7 +85,7 @@ enum columns relay_columns_look(const struct relay_up *up,
 	if (prepared_shape_is_older(&use->shape, &n->told))
 		return COLUMNS_RENEW;
 	return relay_columns_relies(up, &n->told, &use->shape,
-	    is_asked(&up->s->track, n->stmt, PREPARED_TOLD));
+	    relay_columns_is_asked(&up->s->track, n->stmt, PREPARED_TOLD));
 }
 
 enum relay_step relay_columns_ask(struct relay_up *up,
@@ -89,7 +93,8 @@ enum relay_step relay_columns_ask(struct relay_up *up,
 {
 	struct track *const t = &up->s->track;
 
-	if (is_asked(t, use->stmt, PREPARED_TOLD | PREPARED_ASKED))
+	if (relay_columns_is_asked(t, use->stmt,
+		PREPARED_TOLD | PREPARED_ASKED))
 		return relay_wait(up);
 	struct prepared_op *const op = prepared_op_new(PREPARED_ASKED,
 	    use->stmt, "");
@@ -176,4 +181,92 @@ bool relay_columns_note(const struct relay_down *d)
 		op->shape.columns = prepared_shape_columns(body,
 		    size - MSG_HEADER);
 	return true;
+}
+
+/*
+ * The batch has to fail as a whole, and in its turn, which is the server's
+ * business: it gets a Parse that can't succeed, and what it says of that is
+ * replaced. (max_prepared_statement_memory; relay_columns.h)
+ */
+
+#define REASON "no room for another prepared statement " \
+	"(max_prepared_statement_memory)"
+#define HINT "Raise max_prepared_statement_memory, or let clients close " \
+	"statements that they need no more."
+
+/* Whoever reads the server's log shall know what it is. */
+static const char body[] = PREPARED_NAME_TRIED
+    "\0/* max_prepared_statement_memory is reached */ )\0";
+static const uint8_t head[] = { FE_PARSE, 0, 0, 0, 4 + sizeof body + 1 };
+
+enum relay_step relay_refuse_parse(struct relay_up *up)
+{
+	if (track_wants_data(&up->s->track))
+		return relay_request(up);	/* the message ends the COPY */
+	struct prepared_op *op = prepared_op_new(PREPARED_REFUSED, NULL, "");
+
+	if (op == NULL || track_add(&up->s->track, FE_PARSE, TRACK_FORWARD,
+	    op) < 0)
+		return relay_no_memory(up);
+	outbox_pass(&up->out, head, sizeof head);
+	/* with the NUL of the literal: no parameter types */
+	outbox_pass(&up->out, body, sizeof body);
+	outbox_pass(&up->out, "", 1);
+	up->used = up->size;
+	return RELAY_NEXT;
+}
+
+void relay_send_refusal(struct outbox *to_client, const struct client *c)
+{
+	struct writer w;
+
+	if (sessions_settings(c->ss)->log_pooler_errors)
+		log_at(LEVEL_WARNING, &c->who, "pooler error: %s", REASON);
+	tally_error(&c->ss->tally, TALLY_OF_POOLER, ERRCODE_OUT_OF_MEMORY);
+	log_settle();
+	writer_init(&w, OUTBOX_BYTES);
+	report_write(&w, BE_ERROR_RESPONSE, &(struct report){ "ERROR",
+	    ERRCODE_OUT_OF_MEMORY, REASON, NULL, HINT });
+	if (!w.failed)
+		outbox_copy(to_client, w.at, w.len);
+	else
+		to_client->result = STREAM_BROKEN;
+	writer_fini(&w);
+}
+
+/* In a transaction that has failed the server says that, as of a Bind. */
+static const char changed[] = PREPARED_NAME_TRIED
+    "\0/* a client was told other columns */ SELECT columns_have_changed\0";
+static const uint8_t changed_head[] = { FE_PARSE, 0, 0, 0,
+	4 + sizeof changed + 1 };
+
+enum relay_step relay_refuse_bind(struct relay_up *up)
+{
+	struct prepared_op *const op = prepared_op_new(PREPARED_CHANGED, NULL,
+	    "");
+
+	if (op == NULL || track_add(&up->s->track, FE_PARSE, TRACK_FORWARD,
+	    op) < 0)
+		return relay_no_memory(up);
+	outbox_pass(&up->out, changed_head, sizeof changed_head);
+	outbox_pass(&up->out, changed, sizeof changed);
+	outbox_pass(&up->out, "", 1);
+	return relay_drop(up);
+}
+
+void relay_send_changed(struct outbox *to_client, const struct client *c)
+{
+	/* as PostgreSQL's: drivers know it by its routine */
+	static const char error[] = "SERROR\0VERROR\0C0A000\0"
+	    "Mcached plan must not change result type\0"
+	    "RRevalidateCachedQuery\0";
+	uint8_t bytes[MSG_HEADER + sizeof error] = { BE_ERROR_RESPONSE };
+
+	log_at(LEVEL_DEBUG, &c->who, "statement has other columns than its "
+	    "client was told");
+	tally_error(&c->ss->tally, TALLY_OF_POOLER,
+	    ERRCODE_FEATURE_NOT_SUPPORTED);
+	msg_put_u32(bytes + 1, sizeof bytes - 1);
+	memcpy(bytes + MSG_HEADER, error, sizeof error);
+	outbox_copy_all(to_client, bytes, sizeof bytes);
 }

@@ -11,7 +11,7 @@
 #include "proto/msg.h"
 #include "proto/prepared.h"
 #include "proto/prepared_op.h"
-#include "proto/track_look.h"
+#include "proto/track.h"
 #include "relay/relay.h"
 #include "relay/relay_deallocate.h"
 #include "relay/relay_own.h"
@@ -103,7 +103,7 @@ struct dealloc_text {
  * The name that a text deallocates, if it is one of the client's. NULL: it is not,
  * or *step says to wait before that can be told.
  */
-static struct prepared_name *find_name(struct relay_up *up,
+static struct prepared_name *relay_deallocate_find_name(struct relay_up *up,
     struct dealloc_text *text, enum relay_step *step)
 {
 	char name[SQL_NAME_MAX];
@@ -132,7 +132,7 @@ bool relay_dealloc_query(struct relay_up *up, enum relay_step *step)
 {
 	struct dealloc_text text = { .sql = up->m + MSG_HEADER,
 		.n = up->size - MSG_HEADER };
-	struct prepared_name *n = find_name(up, &text, step);
+	struct prepared_name *n = relay_deallocate_find_name(up, &text, step);
 
 	if (n == NULL)
 		return *step != RELAY_NEXT;
@@ -142,7 +142,7 @@ bool relay_dealloc_query(struct relay_up *up, enum relay_step *step)
 }
 
 /* Is the message a suspect's text alone, with no types of parameters? */
-static bool is_plain_parse(const struct relay_up *up)
+static bool relay_deallocate_is_plain_parse(const struct relay_up *up)
 {
 	const uint8_t *text = up->m + MSG_HEADER + 1;
 	const size_t n = up->size - MSG_HEADER - 1;
@@ -154,7 +154,7 @@ static bool is_plain_parse(const struct relay_up *up)
 }
 
 /* The unnamed statement of the server is one that deallocates the dummy. */
-static int prepare(struct relay_up *up, enum track_how how)
+static int relay_deallocate_prepare(struct relay_up *up, enum track_how how)
 {
 	if (relay_prepare_dummy(up) < 0 ||
 	    track_add(&up->s->track, FE_PARSE, how, NULL) < 0)
@@ -169,30 +169,30 @@ static int prepare(struct relay_up *up, enum track_how how)
  * True: it is sent, or waits. Else the server gets it as it is: nor is there a
  * name, but the client may still prepare one ahead of the Execute.
  */
-static bool parse(struct relay_up *up, enum track_how how,
+static bool relay_deallocate_parse(struct relay_up *up, enum track_how how,
     enum relay_step *step)
 {
 	struct dealloc_text text = { .sql = up->m + MSG_HEADER + 1,
 		.n = up->size - MSG_HEADER - 1 };
 
 	relay_dealloc_clear(&up->c->relay);
-	if (!is_plain_parse(up))
+	if (!relay_deallocate_is_plain_parse(up))
 		return false;
-	const bool early = find_name(up, &text, step) == NULL;
+	const bool early = relay_deallocate_find_name(up, &text, step) == NULL;
 
 	if (*step != RELAY_NEXT || text.name[0] == '\0')
 		return *step != RELAY_NEXT;
 	up->c->relay.dealloc.name = mem_strdup(text.name);
 	up->c->relay.dealloc.early = early;
 	if (up->c->relay.dealloc.name == NULL ||
-	    (!early && prepare(up, how) < 0))
+	    (!early && relay_deallocate_prepare(up, how) < 0))
 		*step = relay_no_memory(up);
 	return !early || *step != RELAY_NEXT;
 }
 
 bool relay_dealloc_parse(struct relay_up *up, enum relay_step *step)
 {
-	if (!parse(up, TRACK_FORWARD, step))
+	if (!relay_deallocate_parse(up, TRACK_FORWARD, step))
 		return false;
 	if (*step != RELAY_NEXT)
 		return true;
@@ -203,7 +203,7 @@ bool relay_dealloc_parse(struct relay_up *up, enum relay_step *step)
 
 bool relay_dealloc_again(struct relay_up *up, enum relay_step *step)
 {
-	return parse(up, TRACK_SKIP, step);
+	return relay_deallocate_parse(up, TRACK_SKIP, step);
 }
 
 enum relay_step relay_dealloc_bind(struct relay_up *up, const char *portal,

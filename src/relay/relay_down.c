@@ -3,17 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/wheel.h"
+#include "base/timeouts.h"
 #include "broker/broker.h"
 #include "broker/vacate.h"
 #include "notify/listener.h"
-#include "pool/counters.h"
+#include "pool/tally.h"
 #include "proto/msg.h"
 #include "proto/params.h"
+#include "proto/prepared.h"
 #include "proto/prepared_op.h"
-#include "proto/reader.h"
-#include "proto/report.h"
-#include "proto/track_look.h"
+#include "proto/track.h"
 #include "relay/own_queries.h"
 #include "relay/relay_columns.h"
 #include "relay/relay_flight.h"
@@ -23,6 +22,7 @@
 #include "relay/relay_reset.h"
 #include "relay/relay_schema.h"
 #include "relay/relay_watch.h"
+#include "session/carry.h"
 #include "session/sessions.h"
 #include "state/trace.h"
 
@@ -63,7 +63,8 @@ static void close_idle(const struct relay_down *d, enum close_reason reason)
 	server_close_cause(d->s, why);
 }
 
-static enum relay_step fail(struct relay_down *d, enum close_reason why)
+static enum relay_step relay_down_fail(struct relay_down *d,
+    enum close_reason why)
 {
 	if (d->c == NULL) {
 		close_idle(d, why);
@@ -78,11 +79,11 @@ static enum relay_step fail(struct relay_down *d, enum close_reason why)
 /* A reply that is none to what comes next in turn. */
 static enum relay_step fail_confused(struct relay_down *d)
 {
-	return fail(d, d->s->track.asks > 0 ? CLOSE_ANSWER_LOST :
+	return relay_down_fail(d, d->s->track.asks > 0 ? CLOSE_ANSWER_LOST :
 	    CLOSE_UNKNOWN_PKT);
 }
 
-static enum relay_step fail_memory(struct relay_down *d)
+static enum relay_step relay_down_fail_memory(struct relay_down *d)
 {
 	if (d->c != NULL)
 		outbox_flush(&d->out);
@@ -109,7 +110,7 @@ static enum relay_step on_our_row(struct relay_down *d)
 	const struct own_query_row *const row = own_query_row(d->s);
 
 	if (d->size > RELAY_SMALL_MAX)
-		return fail(d, row->failure);
+		return relay_down_fail(d, row->failure);
 	if (d->have < d->size)
 		return RELAY_SHORT;
 	row->row(d->s, d->m + MSG_HEADER, d->size - MSG_HEADER);
@@ -122,7 +123,7 @@ static enum relay_step on_data(struct relay_down *d)
 {
 	if (track_is_empty(&d->s->track) &&
 	    d->m[0] != BE_NOTIFICATION_RESPONSE)
-		return fail(d, CLOSE_UNKNOWN_PKT);
+		return relay_down_fail(d, CLOSE_UNKNOWN_PKT);
 	if (d->s->own_query != OWN_QUERY_NONE && d->m[0] == BE_DATA_ROW &&
 	    own_query_row(d->s)->row != NULL)
 		return on_our_row(d);
@@ -143,7 +144,7 @@ static enum relay_step on_notification(struct relay_down *d)
 	    !s->keep.marks && (d->c == NULL || d->c->listening == NULL))
 		return on_data(d);
 	if (d->size > RELAY_SMALL_MAX)
-		return fail(d, CLOSE_BAD_PKT_HEADER);
+		return relay_down_fail(d, CLOSE_BAD_PKT_HEADER);
 	if (d->have < d->size)
 		return RELAY_SHORT;
 	if (s->ps.state == SERVER_LISTENING)
@@ -214,7 +215,7 @@ static bool parses_again(const struct track *t)
 }
 
 /* A notice is for whoever is there; ours nobody needs. */
-static enum relay_step on_notice(struct relay_down *d)
+static enum relay_step relay_down_on_notice(struct relay_down *d)
 {
 	pass(d, d->s->own_query == OWN_QUERY_NONE &&
 	    !parses_again(&d->s->track));
@@ -243,7 +244,7 @@ static enum relay_step on_kept_error(struct relay_down *d)
 	}
 	if (d->size > RELAY_SMALL_MAX || report_parse(&r, d->m + MSG_HEADER,
 	    d->size - MSG_HEADER) < 0)
-		return fail(d, CLOSE_INVALID_SERVER_PARAMETER);
+		return relay_down_fail(d, CLOSE_INVALID_SERVER_PARAMETER);
 	why.text = r.message;
 	why.code = r.code;
 	if (!broker_sets_refused(d->s, why))
@@ -290,7 +291,7 @@ static enum relay_step on_own_query_error(struct relay_down *d)
 		count_error(d);
 		pass(d, true);
 		d->s->fatal_passed = true;
-		return fail(d, CLOSE_SERVER_CRASHED);
+		return relay_down_fail(d, CLOSE_SERVER_CRASHED);
 	}
 	if (row->error == OWN_ERROR_REPEATS)
 		return on_probe_error(d);
@@ -298,7 +299,7 @@ static enum relay_step on_own_query_error(struct relay_down *d)
 		return fail_own_query(d);
 	/* its client is told, who has asked for the value */
 	return keep_sets(d->s->ps.pool) ? on_kept_error(d) :
-	    fail(d, row->failure);
+	    relay_down_fail(d, row->failure);
 }
 
 static enum relay_step on_suspended(struct relay_down *d)
@@ -307,7 +308,7 @@ static enum relay_step on_suspended(struct relay_down *d)
 	return on_reply(d);
 }
 
-static enum relay_step on_error(struct relay_down *d)
+static enum relay_step relay_down_on_error(struct relay_down *d)
 {
 	if (d->s->own_query != OWN_QUERY_NONE)
 		return on_own_query_error(d);
@@ -381,7 +382,7 @@ static int forget_statements(struct relay_down *d)
 	return 0;
 }
 
-static bool has_tag(const struct relay_down *d, const char *tag)
+static bool relay_down_has_tag(const struct relay_down *d, const char *tag)
 {
 	const size_t n = strlen(tag) + 1;
 
@@ -389,16 +390,16 @@ static bool has_tag(const struct relay_down *d, const char *tag)
 	    memcmp(d->m + MSG_HEADER, tag, n) == 0;
 }
 
-static enum relay_step on_complete(struct relay_down *d)
+static enum relay_step relay_down_on_complete(struct relay_down *d)
 {
 	static const char *const tags[] = { "DEALLOCATE ALL", "DISCARD ALL" };
 
 	if (d->size > RELAY_SMALL_MAX)
-		return fail(d, CLOSE_BAD_PKT_HEADER);
+		return relay_down_fail(d, CLOSE_BAD_PKT_HEADER);
 	if (d->have < d->size)
 		return RELAY_SHORT;
 	if (relay_reset_silent(d) < 0)
-		return fail_memory(d);
+		return relay_down_fail_memory(d);
 	relay_reset_tag(d);
 	relay_watch_tag(d);
 	const enum trace_hint hint = trace_look(d->m, d->size);
@@ -409,8 +410,9 @@ static enum relay_step on_complete(struct relay_down *d)
 	    (hint == TRACE_SELECTS && d->rows_end != d->m))
 		relay_schema_tag(d);
 	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
-		if (tells && has_tag(d, tags[i]) && forget_statements(d) < 0)
-			return fail_memory(d);
+		if (tells && relay_down_has_tag(d, tags[i]) &&
+		    forget_statements(d) < 0)
+			return relay_down_fail_memory(d);
 	return on_reply(d);
 }
 
@@ -442,52 +444,52 @@ static int renew_welcome(struct relay_down *d, const char *name,
 	return rc;
 }
 
-static enum relay_step on_parameter(struct relay_down *d)
+static enum relay_step relay_down_on_parameter(struct relay_down *d)
 {
 	struct reader r;
 
 	if (d->size > RELAY_SMALL_MAX)
-		return fail(d, CLOSE_BROKEN_PARAMETER_STATUS);
+		return relay_down_fail(d, CLOSE_BROKEN_PARAMETER_STATUS);
 	if (d->have < d->size)
 		return RELAY_SHORT;
 	reader_init(&r, d->m + MSG_HEADER, d->size - MSG_HEADER);
 	const char *name = reader_str(&r), *value = reader_str(&r);
 
 	if (r.failed)
-		return fail(d, CLOSE_BROKEN_PARAMETER_STATUS);
+		return relay_down_fail(d, CLOSE_BROKEN_PARAMETER_STATUS);
 	const int i = params_find(d->s->ss->params, name);
 
 	if (i < 0 && renew_welcome(d, name, value) < 0)
-		return fail_memory(d);
+		return relay_down_fail_memory(d);
 	/* not at the wish of a client: it is another one by default now */
 	if (is_of_idle(d) && !welcome_is_fixed(name)) {
 		pool_drop_welcome(d->s->ps.pool);
-		return fail(d, CLOSE_IDLE_SERVER_GOT_DIRTY);
+		return relay_down_fail(d, CLOSE_IDLE_SERVER_GOT_DIRTY);
 	}
 	if (strcmp(name, "in_hot_standby") == 0)
 		broker_host_changed(d->s, strcmp(value, "on") == 0);
 	if (i >= 0 && params_set(&d->s->params, i, value) < 0)
-		return fail_memory(d);
+		return relay_down_fail_memory(d);
 	if (i >= 0)
 		d->s->origin.silent &= ~((uint64_t)1 << i);
 	if (i >= 0)
 		dialect_note_report(d->s, i);
 	if (d->c == NULL || d->s->own_query != OWN_QUERY_NONE)
-		return on_notice(d);
+		return relay_down_on_notice(d);
 	const bool hidden = i >= 0 && relay_reset_hides(d, i);
 
 	if (i >= 0 && !hidden && params_set(&d->c->params, i, value) < 0)
-		return fail_memory(d);
+		return relay_down_fail_memory(d);
 	pass(d, !hidden);
 	return RELAY_NEXT;
 }
 
-static enum relay_step on_ready(struct relay_down *d)
+static enum relay_step relay_down_on_ready(struct relay_down *d)
 {
 	struct server *s = d->s;
 
 	if (d->size != MSG_HEADER + 1)
-		return fail(d, CLOSE_BAD_PKT_HEADER);
+		return relay_down_fail(d, CLOSE_BAD_PKT_HEADER);
 	if (d->have < d->size)
 		return RELAY_SHORT;
 	const char status = (char)d->m[MSG_HEADER];
@@ -513,11 +515,11 @@ static enum relay_step on_ready(struct relay_down *d)
 	if (d->c != NULL && s->own_query == OWN_QUERY_NONE && status != 'I' &&
 	    s->ps.mode == POOL_STATEMENT &&
 	    d->c->replication == REPLICATION_NONE)
-		return fail(d, CLOSE_NO_TRANSACTION_BLOCKS);
+		return relay_down_fail(d, CLOSE_NO_TRANSACTION_BLOCKS);
 	if (d->c != NULL && s->own_query == OWN_QUERY_NONE &&
 	    d->c->relay.resetting != RESET_NONE &&
 	    relay_reset_end(d, answered) < 0)
-		return fail_memory(d);
+		return relay_down_fail_memory(d);
 	const bool withheld = v == TRACK_PASS && answered && status == 'I' &&
 	    d->c != NULL && d->c->listening != NULL &&
 	    listener_withholds(d->c, s);
@@ -554,16 +556,16 @@ static enum relay_step (*const handlers[256])(struct relay_down *d) = {
 	[BE_NO_DATA] = on_columns,
 	[BE_EMPTY_QUERY_RESPONSE] = on_reply,
 	[BE_PORTAL_SUSPENDED] = on_suspended,
-	[BE_COMMAND_COMPLETE] = on_complete,
-	[BE_PARAMETER_STATUS] = on_parameter,
-	[BE_NOTICE_RESPONSE] = on_notice,
-	[BE_ERROR_RESPONSE] = on_error,
-	[BE_READY_FOR_QUERY] = on_ready,
+	[BE_COMMAND_COMPLETE] = relay_down_on_complete,
+	[BE_PARAMETER_STATUS] = relay_down_on_parameter,
+	[BE_NOTICE_RESPONSE] = relay_down_on_notice,
+	[BE_ERROR_RESPONSE] = relay_down_on_error,
+	[BE_READY_FOR_QUERY] = relay_down_on_ready,
 };
 
 /* --- the walk over a burst --- */
 
-static void pass_rest(struct relay_down *d)
+static void relay_down_pass_rest(struct relay_down *d)
 {
 	struct server *s = d->s;
 	const size_t n = d->have < s->rest.bytes ? d->have : s->rest.bytes;
@@ -600,10 +602,10 @@ static enum relay_step handle(struct relay_down *d)
 	return relay_flight_look(d->c, s) ? RELAY_NEXT : RELAY_STOP;
 }
 
-static enum relay_step next_message(struct relay_down *d)
+static enum relay_step relay_down_next_message(struct relay_down *d)
 {
 	if (d->s->rest.bytes > 0) {
-		pass_rest(d);
+		relay_down_pass_rest(d);
 		return RELAY_NEXT;
 	}
 	if (d->have < MSG_HEADER)
@@ -615,18 +617,18 @@ static enum relay_step next_message(struct relay_down *d)
 	}
 	d->size = msg_size(d->m, d->max);
 	if (d->size == 0)
-		return fail(d, CLOSE_BAD_PKT_HEADER);
+		return relay_down_fail(d, CLOSE_BAD_PKT_HEADER);
 	if (handlers[d->m[0]] == NULL)
-		return fail(d, CLOSE_UNKNOWN_PKT);
+		return relay_down_fail(d, CLOSE_UNKNOWN_PKT);
 	if (d->c == NULL && d->s->own_query == OWN_QUERY_NONE && !is_unasked(d))
-		return fail(d, CLOSE_IDLE_SERVER_GOT_DIRTY);
+		return relay_down_fail(d, CLOSE_IDLE_SERVER_GOT_DIRTY);
 	if (d->s->track.uncertain)
 		track_settle(&d->s->track, (char)d->m[0]);
 	return handle(d);
 }
 
 /* What a server without a client says, or in answer to ours, is one piece. */
-static inline bool is_late(struct relay_down *d, size_t *work)
+static inline bool relay_down_is_late(struct relay_down *d, size_t *work)
 {
 	if (!loop_ends_piece(work, d->used) || d->c == NULL ||
 	    d->s->own_query != OWN_QUERY_NONE || d->s->keep.flight != NULL)
@@ -646,14 +648,14 @@ bool relay_down_burst(struct relay_down *d, const struct burst *b)
 	do {
 		d->m = b->at + used;
 		d->have = b->len - used;
-		const enum relay_step step = next_message(d);
+		const enum relay_step step = relay_down_next_message(d);
 
 		if (!server_is_open(s))
 			return false;
 		if (step != RELAY_NEXT)
 			break;
 		used += d->used;
-	} while (used < b->len && !is_late(d, &work));
+	} while (used < b->len && !relay_down_is_late(d, &work));
 	s->in_rows = d->rows_end == b->at + used;
 	s->ps.pool->counted.now.sent += used;
 	if (d->c != NULL)
@@ -664,4 +666,95 @@ bool relay_down_burst(struct relay_down *d, const struct burst *b)
 		return true;
 	server_fail(s, CLOSE_OUT_OF_MEMORY);
 	return false;
+}
+
+ssize_t relay_read_up(struct client *c, struct server *s, struct burst *b,
+    size_t max)
+{
+	if (s == NULL || c->rest.dropped || c->carry.len > 0 ||
+	    c->relay.text != NULL ||
+	    (c->relay.hold && c->rest.bytes < SPLICE_MIN) ||
+	    s->own_query != OWN_QUERY_NONE || track_is_empty(&s->track) ||
+	    !splice_can(&c->stream, &s->stream))
+		return carry_read(&c->carry, &c->stream, b, max);
+	struct bulk k = { .from = &c->stream, .to = &s->stream,
+	    .skip = &c->rest.bytes, .kinds = { FE_COPY_DATA, FE_COPY_DATA },
+	    .max = (uint32_t)(max - MSG_HEADER) };
+
+	return bulk_move(&k, b);
+}
+
+ssize_t relay_read_down(struct server *s, struct client *c, struct burst *b,
+    size_t max)
+{
+	if (c == NULL || s->rest.dropped || s->carry.len > 0 ||
+	    s->own_query != OWN_QUERY_NONE || track_is_empty(&s->track) ||
+	    track_has_fake(&s->track) || !splice_can(&s->stream, &c->stream))
+		return carry_read(&s->carry, &s->stream, b, max);
+	struct bulk k = { .from = &s->stream, .to = &c->stream,
+	    .skip = &s->rest.bytes, .kinds = { BE_DATA_ROW, BE_COPY_DATA },
+	    .max = (uint32_t)(max - MSG_HEADER) };
+
+	return bulk_move(&k, b);
+}
+
+/*
+ * Behind a COPY that failed: whether it has read the Syncs that came before the
+ * end of its data, the server alone knows. A request of ours behind them, whose
+ * reply nothing else can be, says that there will be no more ReadyForQuery.
+ * Close of what does not exist always succeeds and changes nothing; an empty
+ * query would drop the client's unnamed statement.
+ */
+
+static const struct {
+	uint8_t close[MSG_HEADER + 1];
+	char name[sizeof PREPARED_NAME_TRIED];
+	uint8_t sync[MSG_HEADER];
+} probe = {
+	.close = { FE_CLOSE, 0, 0, 0, 4 + 1 + sizeof PREPARED_NAME_TRIED, 'S' },
+	.name = PREPARED_NAME_TRIED,
+	.sync = { FE_SYNC, 0, 0, 0, 4 },
+};
+
+bool relay_probe(struct client *c)
+{
+	struct server *s = server_of(c->pc.server);
+	struct track *t = &s->track;
+
+	if (t->lost) {
+		server_close(s, CLOSE_COPY_UNCERTAIN);
+		return false;
+	}
+	/* amid a message of the client nothing can be said; no pool waits */
+	if (rest_passes(&c->rest) || track_is_full(t) ||
+	    c->replication != REPLICATION_NONE || !track_wants_probe(t))
+		return true;
+	if (track_add(t, FE_CLOSE, TRACK_SKIP, NULL) < 0 ||
+	    track_add(t, FE_SYNC, TRACK_SKIP, NULL) < 0) {
+		server_fail(s, CLOSE_OUT_OF_MEMORY);
+		return false;
+	}
+	(void)stream_write_bytes(&s->stream, &probe, sizeof probe);
+	return true;
+}
+
+/* Returns false when c is closed. */
+static bool relay_down_tell(struct client *c)
+{
+	static const uint8_t ready[] = { BE_READY_FOR_QUERY, 0, 0, 0, 5, 'I' };
+
+	c->relay.withheld = WITHHELD_NOT;
+	relay_note_end(c, 'I');
+	if (stream_write_bytes(&c->stream, ready, sizeof ready) ==
+	    STREAM_BROKEN)
+		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
+	return client_is_open(c);
+}
+
+bool relay_knows_end(struct client *c)
+{
+	if (c->relay.withheld == WITHHELD_NOT)
+		return true;
+	c->relay.withheld = WITHHELD_TO_SETTLE;
+	return !listener_is_unsettled(c) && relay_down_tell(c);
 }

@@ -2,12 +2,11 @@
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
-#include "base/errcodes.h"
+#include "base/err.h"
 #include "proto/msg.h"
 #include "proto/prepared.h"
 #include "proto/prepared_op.h"
-#include "proto/report.h"
-#include "proto/track_look.h"
+#include "proto/track.h"
 #include "relay/relay_columns.h"
 #include "relay/relay_parts.h"
 #include "relay/relay_repeat.h"
@@ -69,7 +68,7 @@ static const char *refused_name(const struct relay_down *d, unsigned change)
 }
 
 /* s lacks what the request that failed is about, but its client may go on. */
-static void note_lost(struct relay_down *d, const char *name)
+static void relay_error_note_lost(struct relay_down *d, const char *name)
 {
 	const uint32_t number = track_head_tag(&d->s->track);
 	struct prepared *const stmt = number == 0 ? NULL :
@@ -96,7 +95,7 @@ static void distrust(struct relay_down *d, const char *client_name)
 		return;
 	d->s->ps.close_needed = true;
 	if (has_field(d, "C26000"))
-		note_lost(d, client_name);
+		relay_error_note_lost(d, client_name);
 }
 
 /* The statement of ours that the request at the head is about, or NULL. */

@@ -8,7 +8,7 @@
 #include "broker/broker.h"
 #include "proto/baggage.h"
 #include "proto/params.h"
-#include "proto/track_look.h"
+#include "proto/track.h"
 #include "relay/relay_own.h"
 #include "session/sessions.h"
 
@@ -137,7 +137,7 @@ static int take_back(struct client *c, const struct flight *f)
 }
 
 /* What s had is what it has: the transaction of the SETs has failed. */
-static void undo(struct client *c, struct server *s)
+static void relay_flight_undo(struct client *c, struct server *s)
 {
 	struct flight *const f = s->keep.flight;
 	struct params *const now = s->params;
@@ -168,7 +168,7 @@ bool relay_flight_again(struct client *c, struct server *s)
 		client_fail(c, CLOSE_OUT_OF_MEMORY);
 		return false;
 	}
-	undo(c, s);
+	relay_flight_undo(c, s);
 	if (open && server_send_query(s, "ROLLBACK", OWN_QUERY_PARAMS) < 0)
 		return false;
 	return broker_same_params(c, s) && s->own_query == OWN_QUERY_NONE;

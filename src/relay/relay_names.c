@@ -5,7 +5,7 @@
 #include "proto/msg.h"
 #include "proto/prepared.h"
 #include "proto/prepared_op.h"
-#include "proto/track_look.h"
+#include "proto/track.h"
 #include "relay/relay_parts.h"
 #include "session/sessions.h"
 #include "sql/effects.h"

@@ -11,7 +11,7 @@
 
 #include "proto/msg.h"
 #include "proto/prepared.h"
-#include "proto/track_look.h"
+#include "proto/track.h"
 #include "proto/track_run.h"
 #include "proto/unnamed.h"
 #include "relay/relay_columns.h"

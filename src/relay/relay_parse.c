@@ -8,8 +8,7 @@
 
 #include "proto/msg.h"
 #include "proto/prepared_op.h"
-#include "proto/reader.h"
-#include "proto/track_look.h"
+#include "proto/track.h"
 #include "proto/unnamed.h"
 #include "relay/relay_deallocate.h"
 #include "relay/relay_own.h"

@@ -4,10 +4,11 @@
  * as one piece.
  * SPDX-License-Identifier: ISC */
 #include "base/probe.h"
-#include "pool/counters.h"
 #include "pool/latencies.h"
+#include "pool/tally.h"
 #include "proto/msg.h"
-#include "proto/track_look.h"
+#include "proto/sql_back.h"
+#include "proto/track.h"
 #include "proto/track_run.h"
 #include "relay/relay_own.h"
 #include "relay/relay_parts.h"

@@ -65,7 +65,7 @@ void relay_schema_in_force(struct server *s)
 		    memory_order_acq_rel);
 }
 
-static bool begins(const struct relay_down *d, const char *text)
+static bool relay_schema_begins(const struct relay_down *d, const char *text)
 {
 	const size_t n = strlen(text);
 
@@ -86,9 +86,9 @@ void relay_schema_end(struct server *s)
  */
 static enum schema_open made_by_select(const struct relay_down *d)
 {
-	if (!begins(d, "SELECT ") || d->rows_end == d->m)
+	if (!relay_schema_begins(d, "SELECT ") || d->rows_end == d->m)
 		return SCHEMA_SAME;
-	return !begins(d, "SELECT 0") ||
+	return !relay_schema_begins(d, "SELECT 0") ||
 	    d->s->schema_changed == SCHEMA_CHANGED ||
 	    (!track_is_empty(&d->s->track) &&
 	    track_req(&d->s->track, 0)->type == FE_QUERY) ?
@@ -121,15 +121,17 @@ void relay_schema_tag(const struct relay_down *d)
 	struct server *const s = d->s;
 	const enum schema_open made = made_by_select(d);
 
-	if (begins(d, "CREATE ") || begins(d, "ALTER ") || begins(d, "DROP ") ||
-	    begins(d, "IMPORT ")) {
+	if (relay_schema_begins(d, "CREATE ") ||
+	    relay_schema_begins(d, "ALTER ") ||
+	    relay_schema_begins(d, "DROP ") ||
+	    relay_schema_begins(d, "IMPORT ")) {
 		schema_changed(s, SCHEMA_CHANGED);
 		schema_open(s, SCHEMA_CHANGED);
 	}
 	schema_changed(s, made);
 	schema_open(s, made);
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-		if (begins(d, others[i]))
+		if (relay_schema_begins(d, others[i]))
 			schema_open(s, SCHEMA_CHANGED);
 	/* or a COMMIT */
 	relay_schema_in_force(s);

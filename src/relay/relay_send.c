@@ -3,7 +3,7 @@
 #include "proto/msg.h"
 #include "proto/prepared.h"
 #include "proto/prepared_op.h"
-#include "proto/track_look.h"
+#include "proto/track.h"
 #include "proto/track_run.h"
 #include "relay/relay_own.h"
 #include "relay/relay_parts.h"

@@ -6,7 +6,7 @@
 
 #include "proto/msg.h"
 #include "proto/prepared.h"
-#include "proto/track_look.h"
+#include "proto/track.h"
 #include "relay/relay_prepared.h"
 #include "relay/relay_schema.h"
 #include "session/flight.h"

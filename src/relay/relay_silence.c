@@ -1,8 +1,11 @@
-/* relay_silence.c - the end of what waits: a server that is silent, a client that
+/* relay_silence.c - the end of what waits: a server that is silent, a client
+ * that
  * has left.
  *
- * Nothing of ours may hold a pair for ever. A client that is not read may have hung
- * up meanwhile; and an answer that is awaited may never come, because the server
+ * Nothing of ours may hold a pair for ever. A client that is not read may
+ * have hung
+ * up meanwhile; and an answer that is awaited may never come, because the
+ * server
  * has taken what it was sent in another way than we have. So a server that was
  * silent for long is asked, where that does no harm; see track_silence().
  * SPDX-License-Identifier: ISC */
@@ -64,7 +67,7 @@ static bool is_between_messages(const struct client *c, const struct server *s)
 	    c->relay.resetting == RESET_NONE && !track_is_full(&s->track);
 }
 
-static void ask(struct client *c, struct server *s)
+static void relay_silence_ask(struct client *c, struct server *s)
 {
 	static const uint8_t sync[] = { FE_SYNC, 0, 0, 0, 4 };
 
@@ -91,7 +94,7 @@ void relay_look_at(struct client *c, struct server *s, usec_t limit)
 	case TRACK_UNTOLD:
 		return;
 	case TRACK_ASK:
-		ask(c, s);
+		relay_silence_ask(c, s);
 		return;
 	case TRACK_LOST:
 		server_fail(s, CLOSE_ANSWER_LOST);

@@ -9,8 +9,7 @@
 
 #include "proto/msg.h"
 #include "proto/prepared_op.h"
-#include "proto/prepared_world.h"
-#include "proto/track_look.h"
+#include "proto/track.h"
 #include "proto/track_run.h"
 #include "proto/unnamed.h"
 #include "relay/relay_deallocate.h"

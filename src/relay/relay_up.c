@@ -3,14 +3,14 @@
 #include <string.h>
 
 #include "base/probe.h"
-#include "base/wheel.h"
+#include "base/timeouts.h"
 #include "broker/broker.h"
 #include "broker/vacate.h"
 #include "notify/listener.h"
-#include "pool/counters.h"
+#include "pool/tally.h"
 #include "proto/msg.h"
 #include "proto/prepared.h"
-#include "proto/track_look.h"
+#include "proto/track.h"
 #include "proto/track_run.h"
 #include "relay/relay_columns.h"
 #include "relay/relay_deallocate.h"

@@ -10,7 +10,7 @@
 #include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/prepared.h"
-#include "proto/track_look.h"
+#include "proto/track.h"
 #include "relay/relay_own.h"
 #include "relay/relay_parts.h"
 #include "session/sessions.h"

@@ -7,10 +7,10 @@
 
 #include "base/probe.h"
 #include "pool/latencies.h"
-#include "pool/pool_failure.h"
+#include "pool/pool.h"
+#include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/startup.h"
-#include "proto/writer.h"
 #include "relay/relay.h"
 #include "session/client.h"
 #include "session/server.h"

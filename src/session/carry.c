@@ -1,4 +1,5 @@
-/* carry.c - bytes of a burst that must wait: cut messages, queued requests.
+/* carry.c - bytes of a burst: sent, kept until later, or passed from socket
+ * to socket.
  * SPDX-License-Identifier: ISC */
 #include "session/carry.h"
 
@@ -10,6 +11,7 @@
 #include "base/mem.h"
 #include "io/loop.h"
 #include "io/stream.h"
+#include "proto/msg.h"
 
 /*
  * From so many bytes on a carry is a mapping: it gets longer without a copy, and
@@ -17,7 +19,7 @@
  */
 #define MAPPED (1 << 20)
 
-static void release(const struct carry *c)
+static void carry_release(const struct carry *c)
 {
 	if (c->size >= MAPPED) {
 		mem_unmap(c->at, c->size);
@@ -35,7 +37,7 @@ void carry_fini(struct carry *c)
 	if (c->at == NULL)
 		return;
 	mem_note(MEM_CARRY, -1, -(long)c->size);
-	release(c);
+	carry_release(c);
 	*c = (struct carry){ 0 };
 }
 
@@ -54,13 +56,13 @@ static uint8_t *replace(struct carry *c, size_t size)
 	if (at == NULL || c->at == NULL)
 		return at;
 	memcpy(at, c->at, c->len);
-	release(c);
+	carry_release(c);
 	c->used = c->len;
 	return at;
 }
 
 /* Make room for size bytes, keeping what is there. */
-static int reserve(struct carry *c, size_t size)
+static int carry_reserve(struct carry *c, size_t size)
 {
 	if (size <= c->size)
 		return 0;
@@ -94,7 +96,7 @@ int carry_keep(struct carry *c, const void *p, size_t n)
 	const bool inside = c->at != NULL && from >= c->at &&
 	    from < c->at + c->size;
 
-	if (!inside && reserve(c, n) < 0)
+	if (!inside && carry_reserve(c, n) < 0)
 		return -1;
 	if (from != c->at)
 		memmove(c->at, p, n);
@@ -117,7 +119,7 @@ static __attribute__((noinline)) ssize_t read_behind(struct carry *c,
 	if (had > LOOP_BUFFER / 2) {
 		/* a long message that must be whole: it grows in place */
 		if (had == c->size &&
-		    reserve(c, had < max / 2 ? had * 2 : max) < 0)
+		    carry_reserve(c, had < max / 2 ? had * 2 : max) < 0)
 			return STREAM_ERROR;
 		buf = c->at;
 		size = c->size;
@@ -155,4 +157,147 @@ bool carry_again(struct carry *c, struct burst *out)
 	out->at = c->at;
 	out->len = c->len;
 	return c->len > 0;
+}
+
+void outbox_flush(struct outbox *o)
+{
+	if (o->count > 0) {
+		const enum stream_write r = stream_write(o->to, o->run,
+		    o->count);
+
+		if (r > o->result)
+			o->result = r;
+	}
+	o->count = 0;
+	o->used = 0;
+}
+
+/* Is the last run at the end of what was copied? */
+static bool ends_copied(const struct outbox *o)
+{
+	if (o->count == 0)
+		return false;
+	const struct iovec *last = &o->run[o->count - 1];
+
+	return (const uint8_t *)last->iov_base + last->iov_len ==
+	    o->bytes + o->used;
+}
+
+void outbox_add_run(struct outbox *o, const void *p, size_t n)
+{
+	/* to copy a few bytes is cheaper than one more run for the kernel */
+	if (n <= OUTBOX_SMALL && o->used + n <= OUTBOX_BYTES &&
+	    ends_copied(o)) {
+		memcpy(o->bytes + o->used, p, n);
+		o->run[o->count - 1].iov_len += n;
+		o->used += n;
+		return;
+	}
+	if (o->count == OUTBOX_RUNS)
+		outbox_flush(o);
+	o->run[o->count++] = (struct iovec){ (void *)p, n };
+}
+
+void outbox_copy(struct outbox *o, const void *p, size_t n)
+{
+	if (o->used + n > OUTBOX_BYTES || o->count == OUTBOX_RUNS)
+		outbox_flush(o);
+	memcpy(o->bytes + o->used, p, n);
+	outbox_pass(o, o->bytes + o->used, n);
+	o->used += n;
+}
+
+void outbox_copy_all(struct outbox *o, const void *p, size_t n)
+{
+	const uint8_t *from = p;
+
+	while (n > 0) {
+		const size_t part = n < OUTBOX_BYTES ? n : OUTBOX_BYTES;
+
+		outbox_copy(o, from, part);
+		from += part;
+		n -= part;
+	}
+}
+
+/*
+ * The body of a long message is moved unseen. Of many short ones the headers
+ * must be seen: so the bytes are copied out of the socket, but not into the
+ * other one, which costs as much again and more.
+ */
+
+/*
+ * What is moved at a time. On the loopback, 65,483 bytes make a packet, and a
+ * few bytes more make one more, which costs as much: so it is a little less
+ * than two.
+ */
+#define BULK_MOST 130000
+
+static bool is_data(const struct bulk *k, uint8_t type)
+{
+	return type == k->kinds[0] || type == k->kinds[1];
+}
+
+/* How much of the n bytes at p is data, and how much is to come behind. */
+static size_t data_in(const struct bulk *k, const uint8_t *p, size_t n,
+    uint32_t *skip)
+{
+	size_t at = *skip < n ? *skip : n;
+
+	*skip -= (uint32_t)at;
+	while (n - at >= MSG_HEADER && is_data(k, p[at])) {
+		const size_t whole = msg_run(p + at, n - at, k->max);
+		const size_t size = msg_size(p + at, k->max);
+
+		if (whole == 0 && size > 0) {
+			*skip = (uint32_t)(size - (n - at));
+			return n;
+		}
+		if (whole == 0)
+			break;
+		at += whole;
+	}
+	return at;
+}
+
+static ssize_t move_body(struct bulk *k)
+{
+	/* the end of the body is read, for what may follow from it */
+	const ssize_t n = splice_move(k->from, k->to, *k->skip - 1);
+
+	if (n > 0)
+		*k->skip -= (uint32_t)n;
+	return n;
+}
+
+ssize_t bulk_move(struct bulk *k, struct burst *b)
+{
+	const size_t most = k->max < BULK_MOST ? k->max : BULK_MOST;
+	uint32_t skip = *k->skip;
+
+	b->len = 0;
+	if (skip >= SPLICE_MIN)
+		return move_body(k);
+	b->at = loop_buffer(k->from->loop);
+	const ssize_t n = splice_peek(k->from, b->at, most);
+	if (n <= 0)
+		return n;
+	const size_t data = data_in(k, b->at, (size_t)n, &skip);
+	bulk_note(k->from, n);
+	if (data < BULK_MIN) {
+		b->len = (size_t)n;
+		return splice_take(k->from, b->at, b->len) < 0 ?
+		    STREAM_ERROR : n;
+	}
+	*k->skip = skip > 0 ? skip : 1;
+	if (splice_pass(k->from, k->to, data) < 0)
+		return STREAM_ERROR;
+	*k->skip = skip;
+	/*
+	 * A few bytes that are left in the socket count as much as the packet
+	 * they came in: they may keep its window shut, and no more comes.
+	 */
+	if ((size_t)n > data)
+		stream_reread(k->from);
+	return (ssize_t)data;
 }

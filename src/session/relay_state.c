@@ -7,10 +7,8 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "proto/msg.h"
 #include "proto/params.h"
-#include "proto/params_list.h"
-#include "proto/reader.h"
-#include "proto/writer.h"
 
 enum { HOLD = 1, EXECUTE_HOLDS = 2, DISCARDS = 4, REPEATS = 8,
 	WITHHOLDS = 16, EARLY = 32 };
@@ -43,7 +41,7 @@ void relay_state_drop_text(struct relay_state *r, const char *name)
 }
 
 /* The oldest one goes where there are too many. */
-static void make_room(struct relay_state *r)
+static void relay_state_make_room(struct relay_state *r)
 {
 	const struct relay_reset_text *last = NULL;
 	unsigned n = 0;
@@ -65,7 +63,7 @@ int relay_state_add_text(struct relay_state *r, const char *name,
 	if (t == NULL)
 		return -1;
 	relay_state_drop_text(r, name);
-	make_room(r);
+	relay_state_make_room(r);
 	memcpy(t->text, name, name_len);
 	memcpy(t->text + name_len, sql, n);
 	t->text[name_len + n] = '\0';
@@ -163,8 +161,8 @@ static bool load_text(struct reader *r, char **to)
 }
 
 /* What the client came with, and what of that is being reset. The same. */
-static bool load_start(struct relay_state *r, struct params_table *t,
-    struct reader *in)
+static bool relay_state_load_start(struct relay_state *r,
+    struct params_table *t, struct reader *in)
 {
 	struct reader list;
 
@@ -255,8 +253,9 @@ int relay_state_load(struct relay_state *r, struct params_table *t,
 	r->dealloc.early = (flags & EARLY) != 0;
 	r->withheld = (flags & WITHHOLDS) != 0 ? WITHHELD : WITHHELD_NOT;
 	if (!load_text(&in, &r->dealloc.name) ||
-	    !load_text(&in, &r->dealloc.portal) || !load_start(r, t, &in) ||
-	    !load_own(&in, &r->own) || !load_texts(r, &in))
+	    !load_text(&in, &r->dealloc.portal) ||
+	    !relay_state_load_start(r, t, &in) || !load_own(&in, &r->own) ||
+	    !load_texts(r, &in))
 		return err_nomem(e);
 	return in.failed || reader_left(&in) > 0 ? err_set(e,
 	    ERRCODE_PROTOCOL_VIOLATION, "state of a session is broken") : 0;

@@ -2,25 +2,26 @@
  * SPDX-License-Identifier: ISC */
 #include "session/server.h"
 
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/container.h"
 #include "base/crypto.h"
-#include "base/errcodes.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "io/dns.h"
 #include "io/loop.h"
+#include "pool/hosts.h"
 #include "proto/msg.h"
 #include "proto/params.h"
-#include "proto/writer.h"
 #include "relay/relay_schema.h"
 #include "session/client.h"
-#include "session/server_phases.h"
 #include "session/sessions.h"
 #include "upstream/server_attempt.h"
 
-static void describe(const struct log_who *who, struct log_facts *out)
+static void server_describe(const struct log_who *who, struct log_facts *out)
 {
 	const struct server *s = container_of(who, const struct server, who);
 	const struct pool *p = s->ps.pool;
@@ -61,14 +62,14 @@ void server_begin(struct server *s, enum server_phase phase)
 	phase_of(s)->begin(s);
 }
 
-static void on_readable(struct stream *st)
+static void server_on_readable(struct stream *st)
 {
 	struct server *s = (struct server *)st;
 
 	phase_of(s)->input(s);
 }
 
-static void on_drained(struct stream *st)
+static void server_on_drained(struct stream *st)
 {
 	struct server *s = (struct server *)st;
 
@@ -77,26 +78,26 @@ static void on_drained(struct stream *st)
 }
 
 /* A server that is paused is read when its client can take more. */
-static void on_hangup(struct stream *st)
+static void server_on_hangup(struct stream *st)
 {
 	(void)st;
 }
 
-static void on_describe(const struct stream *st, struct text *t)
+static void server_on_describe(const struct stream *st, struct text *t)
 {
 	const struct server *const s = (const struct server *)st;
 	struct log_facts f = { 0 };
 
-	describe(&s->who, &f);
+	server_describe(&s->who, &f);
 	text_addf(t, "server %s/%s@%s (%s%s)", f.database, f.user, f.address,
 	    phase_of(s)->name, s->ps.client != NULL ? ", linked" : "");
 }
 
 static const struct stream_ops stream_ops = {
-	.describe = on_describe,
-	.readable = on_readable,
-	.drained = on_drained,
-	.hangup = on_hangup,
+	.describe = server_on_describe,
+	.readable = server_on_readable,
+	.drained = server_on_drained,
+	.hangup = server_on_hangup,
 };
 
 _Static_assert(offsetof(struct server, stream) == 0,
@@ -104,7 +105,7 @@ _Static_assert(offsetof(struct server, stream) == 0,
 
 /* --- life --- */
 
-static void free_task(struct loop_task *t)
+static void server_free_task(struct loop_task *t)
 {
 	struct server *s = container_of(t, struct server, stream.task);
 
@@ -129,7 +130,7 @@ struct server *server_new(struct sessions *ss, struct pool *p,
 	s->ss = ss;
 	s->stream.fd = -1;
 	s->stream.loop = ss->loop;
-	s->who.describe = describe;
+	s->who.describe = server_describe;
 	s->id = sessions_next_id(ss);
 	s->ps.pool = p;
 	s->ps.state = SERVER_GONE;
@@ -269,7 +270,7 @@ static void bury(struct server *s)
 	carry_fini(&s->asked);
 	server_attempt_free(&s->attempt);
 	secret_wipe(s->key, sizeof s->key);
-	s->stream.task.run = free_task;
+	s->stream.task.run = server_free_task;
 	loop_defer(s->ss->loop, &s->stream.task);
 }
 
@@ -309,4 +310,104 @@ void server_close_cause(struct server *s, struct close_cause why)
 	ss->servers--;
 	ss->server_ops->closed(s, why);
 	bury(s);
+}
+
+const char *server_hint(const char *sqlstate, const char *message)
+{
+	/* PostgreSQL docs, Appendix A. */
+	static const struct {
+		const char *code, *words, *hint;
+	} rows[] = {
+		{ "28P01", "", SERVER_HINT_SECRET },
+		/* in English: without these words the general hint is given */
+		{ "28000", "no encryption", "The server may want TLS from "
+		    "pgsluice: set server_tls_sslmode = require, or allow its "
+		    "address without TLS in pg_hba.conf." },
+		{ "28000", "does not exist", "The role is that of user= in "
+		    "the line of [databases], of auth_user for auth_query, or "
+		    "the client's own: create it on the server." },
+		{ "28000", "", "It is pgsluice that the server refuses: pg_hba.conf "
+		    "there must allow its address, with this user and "
+		    "database." },
+		{ "3D000", "", "The name is that of dbname= in the line of "
+		    "[databases], or of the database itself where there is "
+		    "none." },
+		{ "53300", "", "max_connections of the server is reached: let "
+		    "default_pool_size, max_db_connections or "
+		    "max_user_connections add up to less." },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		if (strcmp(rows[i].code, sqlstate) == 0 &&
+		    strstr(message, rows[i].words) != NULL)
+			return rows[i].hint;
+	}
+	return NULL;
+}
+
+static enum session_attrs attrs_of(const struct server *s)
+{
+	return s->ps.pool->limits.attrs;
+}
+
+/* A physical replication connection knows no SQL. */
+bool server_role_question(const struct server *s, struct writer *w)
+{
+	if (s->attempt->no_sql ||
+	    host_role_is_known(&s->attempt->role, attrs_of(s)))
+		return false;
+	writer_query(w, "SELECT pg_catalog.pg_is_in_recovery(), "
+	    "pg_catalog.current_setting('transaction_read_only')");
+	return true;
+}
+
+/* 't' or 'on' are true. */
+static enum fact take_fact(struct reader *r)
+{
+	const uint32_t len = reader_u32(r);
+	const uint8_t *const at = reader_bytes(r, r->failed ? 0 : len);
+
+	if (r->failed || len == 0)
+		return FACT_UNKNOWN;
+	return at[0] == 't' || (len == 2 && at[1] == 'n') ? FACT_YES : FACT_NO;
+}
+
+void server_role_answer(struct server *s, const uint8_t *body, size_t len)
+{
+	struct reader r;
+
+	reader_init(&r, body, len);
+	(void)reader_u16(&r);	/* columns */
+	s->attempt->role.standby = take_fact(&r);
+	s->attempt->role.read_only = take_fact(&r);
+}
+
+/* One of several addresses of a name: others first, for a while. */
+static void avoid_address(const struct server *s)
+{
+	if (s->host.kind == HOST_NAME)
+		dns_avoid(s->ss->dns, s->host.text, &s->addr,
+		    time_now() + s->ps.pool->limits.login_retry);
+}
+
+int server_role_check(struct server *s)
+{
+	struct pool *const p = s->ps.pool;
+	const char *const why = host_role_misfit(&s->attempt->role,
+	    attrs_of(s));
+
+	s->standby = (uint8_t)s->attempt->role.standby;
+	if (attrs_of(s) == ATTRS_ANY)
+		return 0;
+	hosts_set_misfit(p, s->host.item, why != NULL);
+	if (why == NULL || (attrs_of(s) == ATTRS_PREFER_STANDBY &&
+	    !hosts_better_left(p, s->ss->catalog, time_now())))
+		return 0;
+	hosts_failed(p, s->host.item, false, time_now());
+	avoid_address(s);
+	struct close_cause cause = close_cause(CLOSE_HOST_DOES_NOT_FIT);
+
+	cause.text = why;
+	server_fail_cause(s, cause);
+	return -1;
 }

@@ -76,7 +76,7 @@ void slow_fini(struct slow_list *spare)
 	spare->count = 0;
 }
 
-static int keep_text(struct client *c, const void *p, size_t n)
+static int slow_keep_text(struct client *c, const void *p, size_t n)
 {
 	struct slow_query *const q = note_of(c);
 
@@ -91,7 +91,7 @@ static int keep_text(struct client *c, const void *p, size_t n)
 
 int slow_set_text(struct client *c, const char *text)
 {
-	return keep_text(c, text, strlen(text));
+	return slow_keep_text(c, text, strlen(text));
 }
 
 const char *slow_text(const struct client *c)
@@ -123,7 +123,7 @@ const char *slow_trace(const struct client *c)
 	return q->trace[0] != '\0' ? q->trace : NULL;
 }
 
-static void keep(struct client *c, const uint8_t *p, size_t n)
+static void slow_keep(struct client *c, const uint8_t *p, size_t n)
 {
 	size_t len;
 	const char *const value = traceparent_seek((const char *)p, n, &len);
@@ -131,7 +131,7 @@ static void keep(struct client *c, const uint8_t *p, size_t n)
 	if (value != NULL)
 		keep_trace(c, value, len);
 	if (sessions_settings(c->ss)->log_query_text)
-		keep_text(c, p, n);
+		slow_keep_text(c, p, n);
 }
 
 /* What is behind the NUL of the string at p; end when there is none. */
@@ -154,7 +154,7 @@ static void keep_bound(struct client *c, const uint8_t *p, const uint8_t *end)
 	    c->statements, (const char *)name);
 
 	if (n != NULL)
-		keep(c, n->stmt->body, n->stmt->len);
+		slow_keep(c, n->stmt->body, n->stmt->len);
 }
 
 void slow_note(struct client *c, const uint8_t *m, size_t n)
@@ -165,10 +165,11 @@ void slow_note(struct client *c, const uint8_t *m, size_t n)
 	slow_forget(c);
 	switch (m[0]) {
 	case FE_QUERY:
-		keep(c, body, (size_t)(end - body));
+		slow_keep(c, body, (size_t)(end - body));
 		break;
 	case FE_PARSE:
-		keep(c, behind(body, end), (size_t)(end - behind(body, end)));
+		slow_keep(c, behind(body, end),
+		    (size_t)(end - behind(body, end)));
 		break;
 	case FE_BIND:
 		/* a name that is cut has no NUL */
@@ -194,7 +195,7 @@ static void write_line(struct client *c, usec_t duration, const char *how)
 	    text != NULL ? text : "");
 }
 
-static void end(struct client *c, usec_t duration, const char *how)
+static void slow_end(struct client *c, usec_t duration, const char *how)
 {
 	if (duration >= sessions_settings(c->ss)->log_min_duration)
 		write_line(c, duration, how);
@@ -203,7 +204,7 @@ static void end(struct client *c, usec_t duration, const char *how)
 
 void slow_log(struct client *c, usec_t duration)
 {
-	end(c, duration, "");
+	slow_end(c, duration, "");
 }
 
 void slow_log_unfinished(struct client *c)
@@ -215,5 +216,5 @@ void slow_log_unfinished(struct client *c)
 
 	if (c->pc.state == CLIENT_WAITING)
 		c->waited = duration;
-	end(c, duration, ", unfinished");
+	slow_end(c, duration, ", unfinished");
 }

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "proto/baggage.h"
-#include "proto/custom_name.h"
+#include "proto/custom.h"
 #include "proto/params.h"
 #include "session/server.h"
 
@@ -45,7 +45,7 @@ struct custom_reader custom_table_reader(struct server *s)
 }
 
 /* False: it is not known. */
-static bool add(struct custom_reader *r, const char *name)
+static bool custom_table_add(struct custom_reader *r, const char *name)
 {
 	struct custom_name n;
 
@@ -67,7 +67,7 @@ bool custom_table_add_set(struct server *s, const struct baggage *b)
 		return true;
 	r.encoding = baggage_find(b, BAGGAGE_ENCODING);
 	while (baggage_next(b, &at, &pair))
-		all = add(&r, pair.name) && all;
+		all = custom_table_add(&r, pair.name) && all;
 	return all;
 }
 
@@ -84,7 +84,7 @@ void custom_table_share_set(struct sessions *ss, const struct baggage *b)
 	const char *at = NULL;
 
 	while (baggage_next(b, &at, &pair))
-		(void)add(&r, pair.name);
+		(void)custom_table_add(&r, pair.name);
 }
 
 static const char *next(const struct custom *t, uint8_t *at)
@@ -112,7 +112,7 @@ struct search {
 	bool found;
 };
 
-static bool look_behind(void *arg, const char *name)
+static bool custom_table_look_behind(void *arg, const char *name)
 {
 	struct search *const q = arg;
 	struct custom_count at = q->first;
@@ -129,13 +129,13 @@ bool custom_table_is_behind(struct server *s, struct custom_count first,
 	struct search q = { .s = s, .first = first };
 	struct custom_reader r = custom_table_reader(s);
 
-	r.take = look_behind;
+	r.take = custom_table_look_behind;
 	r.arg = &q;
-	(void)add(&r, name);
+	(void)custom_table_add(&r, name);
 	return q.found;
 }
 
-static bool look_at(void *arg, const char *name)
+static bool custom_table_look_at(void *arg, const char *name)
 {
 	struct search *const q = arg;
 
@@ -146,7 +146,7 @@ static bool look_at(void *arg, const char *name)
 bool custom_table_is_in(const struct baggage *b, const char *kept)
 {
 	struct search q = { .kept = kept };
-	struct custom_reader r = { .take = look_at, .arg = &q };
+	struct custom_reader r = { .take = custom_table_look_at, .arg = &q };
 	struct baggage_pair pair;
 	const char *at = NULL;
 
@@ -154,7 +154,7 @@ bool custom_table_is_in(const struct baggage *b, const char *kept)
 		return false;
 	r.encoding = baggage_find(b, BAGGAGE_ENCODING);
 	while (!q.found && baggage_next(b, &at, &pair))
-		(void)add(&r, pair.name);
+		(void)custom_table_add(&r, pair.name);
 	return q.found;
 }
 

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "proto/baggage.h"
+#include "proto/msg.h"
 #include "proto/params.h"
-#include "proto/writer.h"
+#include "proto/msg.h"
+#include "proto/prepared.h"
 #include "session/client.h"
 #include "session/server.h"
 #include "session/sessions.h"

@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-#include "base/errcodes.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "notify/channels.h"
 #include "proto/baggage.h"
-#include "proto/custom_name.h"
+#include "proto/custom.h"
+#include "proto/msg.h"
 #include "proto/params.h"
-#include "proto/reader.h"
 #include "session/client.h"
 #include "session/flight.h"
 #include "session/server.h"

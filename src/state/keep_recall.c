@@ -11,7 +11,7 @@
 #include "session/sessions.h"
 
 /* Is the request that comes, or was counted just now, the first one of s? */
-static bool is_first(const struct server *s)
+static bool keep_recall_is_first(const struct server *s)
 {
 	return flight_is_fresh(s) || (s->track.status == 'I' &&
 	    (s->track.count == 0 ? s->track.ready : s->track.count == 1));
@@ -23,7 +23,7 @@ bool keep_note_text(const struct client *c, struct server *s,
 	struct keep *const k = &s->keep;
 	const int tags = !keep_is_on(s->ps.pool) || k->pins != 0 ||
 	    c->listening != NULL || !trace_is_blank(&s->trace) ||
-	    !is_first(s) ? -1 : recall_count(sql, n);
+	    !keep_recall_is_first(s) ? -1 : recall_count(sql, n);
 
 	if (tags < 0)
 		return false;

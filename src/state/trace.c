@@ -31,7 +31,7 @@ static const struct {
 	{ "REFRESH ", DRAWS },
 };
 
-static unsigned find(const char *tag)
+static unsigned trace_find(const char *tag)
 {
 	for (size_t i = 0; i < sizeof families / sizeof *families; i++)
 		if (strncmp(tag, families[i].begins,
@@ -45,7 +45,7 @@ static unsigned find(const char *tag)
 
 void trace_tag(struct trace *t, const char *tag, bool last)
 {
-	const unsigned does = find(tag);
+	const unsigned does = trace_find(tag);
 
 	t->drawn = t->drawn || (does & DRAWS) != 0;
 	t->sets += (does & SETS) != 0;

@@ -6,8 +6,6 @@
 #include "io/stream.h"
 #include "proto/msg.h"
 #include "proto/params.h"
-#include "proto/report.h"
-#include "proto/writer.h"
 #include "session/client.h"
 #include "session/sessions.h"
 

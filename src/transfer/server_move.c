@@ -8,13 +8,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "io/tls.h"
-#include "pool/drain.h"
-#include "pool/pool_move.h"
+#include "pool/hosts.h"
+#include "pool/pool.h"
 #include "proto/baggage.h"
+#include "proto/msg.h"
 #include "proto/params.h"
 #include "proto/prepared.h"
-#include "proto/reader.h"
-#include "proto/track_look.h"
+#include "proto/track.h"
 #include "proto/unnamed.h"
 #include "session/server.h"
 #include "session/sessions.h"
@@ -73,7 +73,7 @@ static int unpack_params(struct reader *r, struct params_table *t,
 	return n > 0 && *out == NULL ? -1 : 0;
 }
 
-static void pack_baggage(struct writer *w, const struct baggage *b)
+static void server_move_pack_baggage(struct writer *w, const struct baggage *b)
 {
 	size_t len = 0;
 	const char *const bytes = b == NULL ? NULL : baggage_bytes(b, &len);
@@ -83,7 +83,7 @@ static void pack_baggage(struct writer *w, const struct baggage *b)
 	writer_bytes(w, bytes, len);
 }
 
-static int unpack_baggage(struct reader *r, struct baggage_table *t,
+static int server_move_unpack_baggage(struct reader *r, struct baggage_table *t,
     struct baggage **out)
 {
 	const bool is_there = reader_u8(r) != 0;
@@ -94,7 +94,8 @@ static int unpack_baggage(struct reader *r, struct baggage_table *t,
 	return is_there && *out == NULL ? -1 : 0;
 }
 
-static void pack_statements(struct writer *w, const struct prepared_uses *u)
+static void server_move_pack_statements(struct writer *w,
+    const struct prepared_uses *u)
 {
 	const struct prepared_use *use;
 
@@ -104,7 +105,7 @@ static void pack_statements(struct writer *w, const struct prepared_uses *u)
 		writer_str(w, stmt->name);
 		writer_u32(w, stmt->len);
 		writer_bytes(w, stmt->body, stmt->len);
-		pack_baggage(w, stmt->dialect);
+		server_move_pack_baggage(w, stmt->dialect);
 		writer_u32(w, (uint32_t)(use->generation >> 32));
 		writer_u32(w, (uint32_t)use->generation);
 		writer_bytes(w, &use->shape, sizeof use->shape);
@@ -115,7 +116,7 @@ static void pack_statements(struct writer *w, const struct prepared_uses *u)
  * No client is given what comes: a server that stayed may have it still, by that
  * name, and forgotten it. NULL: no memory.
  */
-static struct prepared *find_statement(struct prepared_table *t,
+static struct prepared *server_move_find_statement(struct prepared_table *t,
     const char *name, struct prepared_text text)
 {
 	struct prepared *const known = prepared_lookup(t, text);
@@ -127,7 +128,7 @@ static struct prepared *find_statement(struct prepared_table *t,
 }
 
 /* A statement of the server, by the name it has there. */
-static bool adopt(struct server *s, struct reader *r)
+static bool server_move_adopt(struct server *s, struct reader *r)
 {
 	struct prepared_table *const t = s->ss->prepared;
 	const char *const name = reader_str(r);
@@ -135,12 +136,12 @@ static bool adopt(struct server *s, struct reader *r)
 	const uint8_t *const body = reader_bytes(r, len);
 	struct baggage *dialect;
 
-	if (unpack_baggage(r, s->ss->baggage, &dialect) < 0)
+	if (server_move_unpack_baggage(r, s->ss->baggage, &dialect) < 0)
 		return false;
 	struct prepared *const stmt = !unnamed_make_room(s->ss->unnamed, t,
 	    prepared_text_bytes(len), sessions_statement_memory(s->ss)) ?
 	    NULL :
-	    find_statement(t, name,
+	    server_move_find_statement(t, name,
 	    (struct prepared_text){ .dialect = dialect,
 	    .body = body, .len = len });
 	const uint64_t high = (uint64_t)reader_u32(r) << 32;
@@ -166,10 +167,10 @@ static bool adopt(struct server *s, struct reader *r)
  * Without memory for one, the connection can't stay: where the text is known by
  * that name the server would be sent it once more.
  */
-static int unpack_statements(struct server *s, struct reader *r)
+static int server_move_unpack_statements(struct server *s, struct reader *r)
 {
 	while (reader_left(r) > 0) {
-		if (!adopt(s, r))
+		if (!server_move_adopt(s, r))
 			return -1;
 	}
 	return 0;
@@ -213,18 +214,19 @@ struct names {
 };
 
 /* 0, or -1: no memory. */
-static int pack(struct writer *w, const struct server *s, struct names of)
+static int server_move_pack(struct writer *w, const struct server *s,
+    struct names of)
 {
 	writer_init(w, LUGGAGE_MAX);
 	writer_str(w, of.database);
 	writer_str(w, of.user);
 	pack_params(w, s->params);
 	pack_params(w, s->origin.set);
-	pack_baggage(w, s->keep.has);
-	pack_baggage(w, s->keep.base);
+	server_move_pack_baggage(w, s->keep.has);
+	server_move_pack_baggage(w, s->keep.base);
 	writer_u8(w, s->keep.known.names[0]);
 	pack_welcome(w, of.welcome);
-	pack_statements(w, &s->prepared);
+	server_move_pack_statements(w, &s->prepared);
 	if (!w->failed)
 		return 0;
 	writer_fini(w);
@@ -232,24 +234,25 @@ static int pack(struct writer *w, const struct server *s, struct names of)
 }
 
 /* p NULL: it goes on, to where there is such a pool. */
-static int unpack(struct server *s, struct reader *r, struct pool *p)
+static int server_move_unpack(struct server *s, struct reader *r,
+    struct pool *p)
 {
 	struct sessions *const ss = s->ss;
 
 	if (unpack_params(r, ss->params, &s->params) < 0 ||
 	    unpack_params(r, ss->params, &s->origin.set) < 0 ||
-	    unpack_baggage(r, ss->baggage, &s->keep.has) < 0 ||
-	    unpack_baggage(r, ss->baggage, &s->keep.base) < 0)
+	    server_move_unpack_baggage(r, ss->baggage, &s->keep.has) < 0 ||
+	    server_move_unpack_baggage(r, ss->baggage, &s->keep.base) < 0)
 		return -1;
 	s->keep.known.names[0] = reader_u8(r);
 	if (unpack_welcome(r, p, ss->params) < 0)
 		return -1;
-	return unpack_statements(s, r);
+	return server_move_unpack_statements(s, r);
 }
 
 /* --- going --- */
 
-static bool is_at_rest(const struct server *s)
+static bool server_move_is_at_rest(const struct server *s)
 {
 	const struct stream *const st = &s->stream;
 
@@ -280,12 +283,12 @@ bool server_may_leave(const struct server *s)
 	    s->own_query == OWN_QUERY_NONE &&
 	    s->ps.state == SERVER_IDLE && s->ps.client == NULL &&
 	    !s->ps.close_needed && !s->ps.dedicated && !s->ps.stained &&
-	    !has_cancel(s) && !is_bound(s) && is_at_rest(s) &&
+	    !has_cancel(s) && !is_bound(s) && server_move_is_at_rest(s) &&
 	    !ss->suspended && !pool_is_paused(s->ps.pool, ss->catalog);
 }
 
 /* Out of the tables and the loop; the socket stays. */
-static void leave(struct server *s)
+static void server_move_leave(struct server *s)
 {
 	params_unref(&s->params);
 	params_unref(&s->origin.set);
@@ -300,7 +303,7 @@ static void leave(struct server *s)
 }
 
 /* Out of all lists; what it counts for stays. */
-static struct pool_slots delist(struct server *s, unsigned to)
+static struct pool_slots server_move_delist(struct server *s, unsigned to)
 {
 	struct sessions *const ss = s->ss;
 
@@ -311,7 +314,7 @@ static struct pool_slots delist(struct server *s, unsigned to)
 }
 
 /* It has too much; one that has nothing is opened there in its place. */
-static void give_up(struct server *s)
+static void server_move_give_up(struct server *s)
 {
 	if (time_now() - s->ps.born >= s->ps.pool->limits.handover_delay)
 		server_close(s, CLOSE_EVICTED);
@@ -327,18 +330,18 @@ bool server_depart(struct server *s, unsigned to)
 
 	if (p == NULL)
 		return false;
-	if (pack(&p->luggage, s, (struct names){
+	if (server_move_pack(&p->luggage, s, (struct names){
 	    key->db->name, key->user->name, s->ps.pool->welcome }) < 0) {
 		mem_free(p);
-		give_up(s);
+		server_move_give_up(s);
 		return false;
 	}
 	if (log_wants(LEVEL_DEBUG))
 		log_at(LEVEL_DEBUG, &s->who, "goes to worker %u", to);
 	p->server = s;
 	p->from = s->ss->worker;
-	leave(s);
-	p->slots = delist(s, to);
+	server_move_leave(s);
+	p->slots = server_move_delist(s, to);
 	s->ss = NULL;
 	ops->mail(app, p, to);
 	return true;
@@ -347,7 +350,8 @@ bool server_depart(struct server *s, unsigned to)
 /* --- coming --- */
 
 /* NULL: there is none, or none any more. */
-static struct pool *find_pool(const struct sessions *ss, struct names of)
+static struct pool *server_move_find_pool(const struct sessions *ss,
+    struct names of)
 {
 	struct catalog *const c = ss->catalog;
 	struct database *const db = catalog_find_database(c, of.database);
@@ -358,7 +362,7 @@ static struct pool *find_pool(const struct sessions *ss, struct names of)
 }
 
 /* 0, or -1: no memory; either way it can be closed. */
-static int join(struct server *s, const struct pool *p)
+static int server_move_join(struct server *s, const struct pool *p)
 {
 	struct sessions *const ss = s->ss;
 	const struct tls_target *const t = p == NULL ||
@@ -369,7 +373,7 @@ static int join(struct server *s, const struct pool *p)
 	return stream_join(&s->stream, ss->loop) < 0 ? -1 : rc;
 }
 
-static void enlist(struct server *s, struct pool *pool,
+static void server_move_enlist(struct server *s, struct pool *pool,
     struct pool_slots *slots)
 {
 	struct sessions *const ss = s->ss;
@@ -387,27 +391,28 @@ static bool forward(struct parcel *p, struct reader *r, struct names of)
 	struct sessions *const ss = s->ss;
 	struct writer w;
 
-	if (!ss->forced || p->from == ss->worker || unpack(s, r, NULL) < 0 ||
-	    s->prepared.forgotten > 0 ||
-	    !ss->client_ops.may_mail(ss->app, p->from) || pack(&w, s, of) < 0)
+	if (!ss->forced || p->from == ss->worker ||
+	    server_move_unpack(s, r, NULL) < 0 || s->prepared.forgotten > 0 ||
+	    !ss->client_ops.may_mail(ss->app, p->from) ||
+	    server_move_pack(&w, s, of) < 0)
 		return false;
 	writer_fini(&p->luggage);
 	p->luggage = w;
-	leave(s);
+	server_move_leave(s);
 	s->ss = NULL;
 	/* no further, if there is none any more */
 	ss->client_ops.mail(ss->app, p, p->from);
 	return true;
 }
 
-/* rc: of join(). */
+/* rc: of server_move_join(). */
 static void settle_in(struct parcel *p, struct pool *pool, struct reader *r,
     int rc)
 {
 	struct server *const s = p->server;
 
-	enlist(s, pool, &p->slots);
-	if (rc < 0 || unpack(s, r, pool) < 0)
+	server_move_enlist(s, pool, &p->slots);
+	if (rc < 0 || server_move_unpack(s, r, pool) < 0)
 		server_close(s, CLOSE_OUT_OF_MEMORY);
 	else	/* its end may have come on the way */
 		stream_begin(&s->stream);
@@ -421,10 +426,10 @@ struct pool *server_arrive(struct sessions *ss, struct parcel *p)
 	reader_init(&r, p->luggage.at, p->luggage.len);
 	const char *const database = reader_str(&r);
 	const struct names of = { database, reader_str(&r), NULL };
-	struct pool *const pool = find_pool(ss, of);
+	struct pool *const pool = server_move_find_pool(ss, of);
 
 	s->ss = ss;
-	const int rc = join(s, pool);
+	const int rc = server_move_join(s, pool);
 
 	if (pool == NULL && rc == 0 && forward(p, &r, of))
 		return NULL;

@@ -2,7 +2,7 @@
  *
  * A row for each field of all that makes up a session, in their order, so that
  * none can be forgotten: a field without a row does not compile. A row says what
- * must hold for the session to be handed over. MOVED: snapshot_save.c writes
+ * must hold for the session to be handed over. MOVED: snapshot.c writes
  * the field, and snapshot_load.c reads it. MADE: the field is made anew, belongs
  * to a login, or follows from others. A() is for arrays. An array at the end
  * of a struct that has no length has no row. test/lint/fields.py looks for structs

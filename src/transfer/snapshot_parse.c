@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "proto/params_list.h"
+#include "proto/params.h"
 #include "transfer/snapshot_parts.h"
 
 static int64_t get_64(struct reader *r)

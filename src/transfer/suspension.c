@@ -12,7 +12,7 @@
 #include "login/peer.h"
 #include "notify/listener.h"
 #include "pool/catalog.h"
-#include "pool/lobby_workers.h"
+#include "pool/lobby.h"
 #include "relay/relay.h"
 #include "session/client.h"
 #include "session/server.h"

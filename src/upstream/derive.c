@@ -9,7 +9,6 @@
 #include "base/container.h"
 #include "base/crypto.h"
 #include "base/mem.h"
-#include "base/secmem.h"
 #include "io/offload.h"
 #include "pool/credentials.h"
 
@@ -41,7 +40,7 @@ static struct derivation *derivation_of(struct offload_job *j)
 
 /* --- the job --- */
 
-static void work(struct offload_job *j)
+static void derive_work(struct offload_job *j)
 {
 	struct derivation *d = derivation_of(j);
 	const char *password = d->typed != NULL ? d->typed :
@@ -69,7 +68,7 @@ static void to_credentials(struct derivation *d)
 		credentials_put_keys(d->credentials, &d->keys, &salt);
 }
 
-static void done(struct offload_job *j)
+static void derive_done(struct offload_job *j)
 {
 	struct derivation *d = derivation_of(j);
 	struct derive_wait *w;
@@ -85,7 +84,7 @@ static void done(struct offload_job *j)
 	}
 }
 
-static void free_job(struct offload_job *j)
+static void derive_free_job(struct offload_job *j)
 {
 	struct derivation *d = derivation_of(j);
 
@@ -97,7 +96,7 @@ static void free_job(struct offload_job *j)
 }
 
 static const struct offload_ops ops = {
-	.work = work, .done = done, .free = free_job,
+	.work = derive_work, .done = derive_done, .free = derive_free_job,
 };
 
 /* --- wishes --- */
@@ -129,7 +128,7 @@ static struct derivation *derivation_new(const struct wish *q)
 	return d;
 }
 
-static enum derive_result fail(struct derive_wait *w)
+static enum derive_result derive_fail(struct derive_wait *w)
 {
 	w->ok = false;
 	return DERIVE_READY;
@@ -138,12 +137,12 @@ static enum derive_result fail(struct derive_wait *w)
 static enum derive_result do_at_once(struct derivation *d,
     struct derive_wait *w)
 {
-	work(&d->job);
+	derive_work(&d->job);
 	if (d->rc == 0)
 		to_credentials(d);
 	w->ok = d->rc == 0;
 	w->keys = d->keys;
-	free_job(&d->job);
+	derive_free_job(&d->job);
 	return DERIVE_READY;
 }
 
@@ -161,7 +160,8 @@ static enum offload_lane lane_of(const struct derivation *d)
 	return d->typed != NULL ? OFFLOAD_TYPED : OFFLOAD_DERIVE;
 }
 
-static enum derive_result start(struct derivation *d, struct derive_wait *w)
+static enum derive_result derive_start(struct derivation *d,
+    struct derive_wait *w)
 {
 	enum offload_answer answer = OFFLOAD_NO_THREAD;
 
@@ -171,12 +171,12 @@ static enum derive_result start(struct derivation *d, struct derive_wait *w)
 		return wait_for(d, w);
 	if (answer == OFFLOAD_NO_THREAD)
 		return do_at_once(d, w);
-	free_job(&d->job);
+	derive_free_job(&d->job);
 	return DERIVE_FULL;
 }
 
 /* A derivation under way whose result will do. */
-static struct derivation *find(const struct wish *q)
+static struct derivation *derive_find(const struct wish *q)
 {
 	struct derivation *d;
 
@@ -192,12 +192,12 @@ static struct derivation *find(const struct wish *q)
 
 static enum derive_result share(const struct wish *q, struct derive_wait *w)
 {
-	struct derivation *d = find(q);
+	struct derivation *d = derive_find(q);
 
 	if (d != NULL)
 		return wait_for(d, w);
 	d = derivation_new(q);
-	return d == NULL ? fail(w) : start(d, w);
+	return d == NULL ? derive_fail(w) : derive_start(d, w);
 }
 
 /* A reload may have brought another one. */
@@ -245,12 +245,12 @@ enum derive_result derive_typed(struct offload *o, const char *password,
 	struct derivation *d = derivation_new(&q);
 
 	if (d == NULL)
-		return fail(w);
+		return derive_fail(w);
 	d->typed = secmem_strdup(password);
 	if (d->typed != NULL)
-		return start(d, w);
-	free_job(&d->job);
-	return fail(w);
+		return derive_start(d, w);
+	derive_free_job(&d->job);
+	return derive_fail(w);
 }
 
 void derive_leave(struct derive_wait *w)

@@ -12,14 +12,13 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/secmem.h"
 #include "base/text.h"
 #include "conf/command_line.h"
 #include "io/offload.h"
 #include "io/runner.h"
 #include "pool/catalog.h"
 #include "pool/credentials.h"
-#include "pool/pool_failure.h"
+#include "pool/pool.h"
 #include "session/sessions.h"
 
 #define LOOK USEC		/* between two looks at a file */

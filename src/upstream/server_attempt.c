@@ -1,13 +1,22 @@
-/* server_attempt.c - what a server has until it is pooled, and no longer.
+/* server_attempt.c - a server until it is pooled, and its password where that
+ * changes.
  * SPDX-License-Identifier: ISC */
 #include "upstream/server_attempt.h"
 
+#include <stdio.h>
+#include <string.h>
+
+#include "base/container.h"
 #include "base/crypto.h"
+#include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "io/dial.h"
 #include "io/tls_context.h"
+#include "pool/catalog.h"
+#include "proto/msg.h"
 #include "session/server.h"
-#include "upstream/server_password.h"
+#include "session/sessions.h"
 
 #define WELCOME_MAX (1 << 20)
 
@@ -70,4 +79,203 @@ void server_attempt_failed(struct server *s)
 	} else if (s->host.kind != HOST_NONE) {
 		hosts_failed(s->ps.pool, s->host.item, false, time_now());
 	}
+}
+
+#define REFUSALS_MAX 3
+
+#define HINT_SAME \
+	"password_file or password_command in [databases] or [users] gives the " \
+	"password that the server has refused."
+
+static struct server_attempt *attempt_of(struct password_wait *w)
+{
+	return container_of(w, struct server_attempt, password);
+}
+
+static void set_waiting(struct server_attempt *a, bool waiting)
+{
+	struct pool *const p = a->server->ps.pool;
+
+	if (a->fetching == waiting)
+		return;
+	a->fetching = waiting;
+	if (waiting)
+		p->password_waits++;
+	else
+		p->password_waits--;
+}
+
+void server_password_end(struct server_attempt *a)
+{
+	set_waiting(a, false);
+	password_leave(&a->password);
+}
+
+/* --- to begin with --- */
+
+/* libpq names a Unix socket by its directory. */
+static void name_host(const struct server *s, char *out, size_t size)
+{
+	text_copy(out, size, s->host.text);
+	char *const slash = s->host.kind == HOST_UNIX ? strrchr(out, '/') :
+	    NULL;
+
+	if (slash != NULL)
+		*slash = '\0';
+}
+
+/* Clients are not told what the command says; the log is. */
+static void fail(struct server *s)
+{
+	struct server_attempt *const a = s->attempt;
+	struct close_cause why = close_cause(CLOSE_NO_PASSWORD);
+	char text[512];
+
+	snprintf(text, sizeof text, "%s: %s of user \"%s\" failed", why.text,
+	    a->password.of == NULL ? "memory" : password_key(&a->password),
+	    s->ps.pool->key.user->name);
+	why.text = text;
+	why.hint = "Look at the log, and at this key in [databases] or "
+	    "[users]. The login is tried again after server_login_retry.";
+	server_fail_cause(s, why);
+}
+
+static void on_got(struct password_wait *w, enum password_result r)
+{
+	struct server_attempt *const a = attempt_of(w);
+	struct server *const s = a->server;
+
+	set_waiting(a, false);
+	stream_resume(&s->stream);
+	if (r == PASSWORD_READY)
+		a->then(s);
+	else
+		fail(s);
+}
+
+static enum password_result ask(struct server *s,
+    const struct config_secret *from)
+{
+	struct server_attempt *const a = s->attempt;
+	const struct config_db *const db = s->ps.pool->key.db->conf;
+	char host[sizeof s->host.text];
+
+	name_host(s, host, sizeof host);
+	a->password.ready = on_got;
+	return passwords_get(s->ss->passwords, &(struct password_wish){
+		.from = from, .host = host, .port = db->port,
+		.user = s->ps.pool->key.user->name, .dbname = db->dbname,
+	    }, &a->password);
+}
+
+void server_password_get(struct server *s, void (*then)(struct server *s))
+{
+	const struct config_secret *const from =
+	    s->ps.pool->peer_id != 0 ? NULL : catalog_pool_source(s->ps.pool);
+	struct server_attempt *const a = s->attempt;
+
+	a->then = then;
+	if (from == NULL) {
+		then(s);
+		return;
+	}
+	switch (ask(s, from)) {
+	case PASSWORD_READY:
+		then(s);
+		return;
+	case PASSWORD_WAIT:
+		set_waiting(a, true);
+		stream_pause(&s->stream);
+		return;
+	case PASSWORD_FAILED:
+		fail(s);
+		return;
+	}
+}
+
+struct credentials *server_password_secret(const struct server *s)
+{
+	const struct password_wait *const w = &s->attempt->password;
+
+	return w->of != NULL ? w->credentials :
+	    catalog_pool_credentials(s->ss->catalog, s->ps.pool);
+}
+
+/* --- after a refusal --- */
+
+/* Nobody need wait for one that has never been right. */
+static void refuse(struct server *s)
+{
+	struct server_attempt *const a = s->attempt;
+	struct close_cause why = close_cause(CLOSE_LOGIN_FAILED);
+
+	a->passing = password_is_proved(&a->password);
+	a->refused = !a->passing;
+	why.code = a->refusal_code;
+	if (!s->ps.dedicated)
+		why.text = a->refusal;
+	why.hint = HINT_SAME;
+	server_fail_cause(s, why);
+}
+
+static void try_again(struct server *s)
+{
+	struct server_attempt *const a = s->attempt;
+
+	server_auth_end(&a->auth);
+	a->auth = (struct server_auth){ .step = 0 };
+	a->heard = a->parameters = 0;
+	a->answered = false;
+	server_begin(s, SERVER_PHASE_CONNECT);
+}
+
+static void on_other(struct password_wait *w, enum password_result r)
+{
+	struct server_attempt *const a = attempt_of(w);
+
+	set_waiting(a, false);
+	if (r == PASSWORD_READY)
+		try_again(a->server);
+	else
+		refuse(a->server);
+}
+
+/* Of methods that PAM or LDAP serve the code is the other one. */
+static bool is_about_password(const struct server_attempt *a,
+    const struct report *r)
+{
+	return a->answered &&
+	    (strcmp(r->code, ERRCODE_INVALID_PASSWORD) == 0 ||
+	    strcmp(r->code, ERRCODE_INVALID_AUTHORIZATION) == 0);
+}
+
+static bool note_refusal(struct server_attempt *a, const struct report *r)
+{
+	mem_free(a->refusal);
+	a->refusal = mem_strdup(r->message);
+	text_copy(a->refusal_code, sizeof a->refusal_code, r->code);
+	return a->refusal != NULL;
+}
+
+/* Each time with another password than before: so it does not go on for ever. */
+bool server_password_refused(struct server *s, const struct report *r)
+{
+	struct server_attempt *const a = s->attempt;
+
+	if (a->password.of == NULL || a->refusals == REFUSALS_MAX ||
+	    !is_about_password(a, r) || !note_refusal(a, r))
+		return false;
+	a->refusals++;
+	log_at(LEVEL_WARNING, &s->who, "%s: fetching the password again",
+	    a->refusal);
+	carry_fini(&s->carry);
+	stream_close(&s->stream);
+	a->password.ready = on_other;
+	const enum password_result result = passwords_get_other(&a->password);
+
+	if (result == PASSWORD_WAIT)
+		set_waiting(a, true);
+	else
+		on_other(&a->password, result);
+	return true;
 }

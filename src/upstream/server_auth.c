@@ -6,18 +6,15 @@
 
 #include "base/container.h"
 #include "base/crypto.h"
-#include "base/errcodes.h"
+#include "base/err.h"
 #include "base/mem.h"
-#include "base/secmem.h"
 #include "base/text.h"
 #include "conf/require.h"
 #include "pool/credentials.h"
-#include "proto/md5.h"
 #include "proto/msg.h"
-#include "proto/reader.h"
+#include "proto/password.h"
 #include "proto/scram.h"
-#include "proto/writer.h"
-#include "session/server_hint.h"
+#include "session/server.h"
 #include "upstream/derive.h"
 
 #define PREFIX "server login failed: "
@@ -48,8 +45,8 @@ struct request {
 	struct writer *out;
 };
 
-static enum server_auth_result fail(struct server_auth *a, const char *text,
-    const char *detail)
+static enum server_auth_result server_auth_fail(struct server_auth *a,
+    const char *text, const char *detail)
 {
 	a->step = STEP_OVER;
 	err_set(&a->error, ERRCODE_PROTOCOL_VIOLATION, PREFIX "%s", text);
@@ -59,7 +56,7 @@ static enum server_auth_result fail(struct server_auth *a, const char *text,
 
 static enum server_auth_result fail_memory(struct server_auth *a)
 {
-	fail(a, "out of memory", "");
+	server_auth_fail(a, "out of memory", "");
 	err_set(&a->error, ERRCODE_OUT_OF_MEMORY, "%s", a->error.text);
 	return SERVER_AUTH_FAILED;
 }
@@ -68,16 +65,16 @@ static enum server_auth_result fail_kind(struct server_auth *a,
     const char *detail, const char *hint)
 {
 	a->hint = hint;
-	return fail(a, "wrong password type", detail);
+	return server_auth_fail(a, "wrong password type", detail);
 }
 
 static enum server_auth_result fail_malformed(struct server_auth *a)
 {
-	return fail(a, "malformed authentication message",
+	return server_auth_fail(a, "malformed authentication message",
 	    "malformed authentication message");
 }
 
-static enum secret_kind kind_of(const struct request *q)
+static enum secret_kind server_auth_kind_of(const struct request *q)
 {
 	return q->credentials != NULL ? q->credentials->kind : SECRET_NONE;
 }
@@ -100,9 +97,9 @@ static enum server_auth_result sent(struct server_auth *a,
 
 static enum server_auth_result fail_unbound(struct server_auth *a)
 {
-	return fail(a, "channel binding is required, but the server did not "
-	    "use it", "channel binding is required, but the server did not "
-	    "use it");
+	return server_auth_fail(a, "channel binding is required, but the "
+	    "server did not use it", "channel binding is required, but the "
+	    "server did not use it");
 }
 
 static bool must_bind(const struct server_auth *a)
@@ -121,7 +118,7 @@ static enum server_auth_result fail_required(struct server_auth *a,
 	text_init(&t, detail, sizeof detail);
 	text_addf(&t, "%s: server %s, which server_require_auth forbids", text,
 	    what);
-	return fail(a, text, detail);
+	return server_auth_fail(a, text, detail);
 }
 
 static enum server_auth_result on_ok(struct request *q)
@@ -136,7 +133,7 @@ static enum server_auth_result on_ok(struct request *q)
 	return SERVER_AUTH_OK;
 }
 
-static enum server_auth_result answer(const struct request *q,
+static enum server_auth_result server_auth_answer(const struct request *q,
     const char *password)
 {
 	writer_begin(q->out, FE_PASSWORD);
@@ -154,11 +151,11 @@ static enum server_auth_result on_cleartext(struct request *q)
 	if (q->a->forbidden & REQUIRE_PASSWORD)
 		return fail_required(q->a, "asked for a password in clear "
 		    "text");
-	if (kind_of(q) == SECRET_UNUSABLE)
+	if (server_auth_kind_of(q) == SECRET_UNUSABLE)
 		return fail_kind(q->a, "cannot send the password: wrong "
 		    "password type", SERVER_HINT_SECRET);
 	q->a->cleartext = secret_of(q)[0] != '\0';
-	return answer(q, secret_of(q));
+	return server_auth_answer(q, secret_of(q));
 }
 
 static enum server_auth_result on_md5(struct request *q)
@@ -174,18 +171,19 @@ static enum server_auth_result on_md5(struct request *q)
 		return fail_unbound(q->a);
 	if (q->a->forbidden & REQUIRE_MD5)
 		return fail_required(q->a, "asked for an MD5 hash");
-	if (kind_of(q) == SECRET_SCRAM || kind_of(q) == SECRET_UNUSABLE)
+	if (server_auth_kind_of(q) == SECRET_SCRAM ||
+	    server_auth_kind_of(q) == SECRET_UNUSABLE)
 		return fail_kind(q->a,
 		    "cannot do MD5 authentication: wrong password type",
 		    SERVER_HINT_SECRET);
-	if (kind_of(q) == SECRET_MD5)
+	if (server_auth_kind_of(q) == SECRET_MD5)
 		text_copy(secret, sizeof secret, secret_of(q));
 	else
 		rc = md5_secret(secret_of(q), q->user, secret);
 	if (rc == 0 && md5_response(secret, salt, response) == 0)
-		r = answer(q, response);
+		r = server_auth_answer(q, response);
 	else
-		r = fail(q->a, "MD5 is not available",
+		r = server_auth_fail(q->a, "MD5 is not available",
 		    "cannot do MD5 authentication: MD5 is not available");
 	secret_wipe(secret, sizeof secret);
 	return r;
@@ -215,9 +213,11 @@ static int offers(struct reader *r)
 /* Why this secret can't do SCRAM; NULL when it can. */
 static const char *scram_obstacle(const struct request *q)
 {
-	if (kind_of(q) == SECRET_MD5 || kind_of(q) == SECRET_UNUSABLE)
+	if (server_auth_kind_of(q) == SECRET_MD5 ||
+	    server_auth_kind_of(q) == SECRET_UNUSABLE)
 		return "cannot do SCRAM authentication: wrong password type";
-	if (kind_of(q) == SECRET_SCRAM && q->credentials->learned == NULL)
+	if (server_auth_kind_of(q) == SECRET_SCRAM &&
+	    q->credentials->learned == NULL)
 		return "cannot do SCRAM authentication: password is SCRAM "
 		    "secret but client authentication did not provide SCRAM "
 		    "keys";
@@ -227,11 +227,12 @@ static const char *scram_obstacle(const struct request *q)
 static enum server_auth_result fail_scram(const struct request *q,
     const char *obstacle)
 {
-	return fail_kind(q->a, obstacle, kind_of(q) == SECRET_SCRAM ?
-	    SERVER_HINT_KEYS : SERVER_HINT_SECRET);
+	return fail_kind(q->a, obstacle,
+	    server_auth_kind_of(q) == SECRET_SCRAM ? SERVER_HINT_KEYS :
+	    SERVER_HINT_SECRET);
 }
 
-static void on_derived(struct derive_wait *w)
+static void server_auth_on_derived(struct derive_wait *w)
 {
 	struct server_scram *x = container_of(w, struct server_scram, derive);
 
@@ -247,7 +248,7 @@ static enum server_auth_result send_first(const struct request *q, bool plus)
 	if (x == NULL)
 		return fail_memory(q->a);
 	x->auth = q->a;
-	x->derive.ready = on_derived;
+	x->derive.ready = server_auth_on_derived;
 	if (plus)
 		x->client.binding = q->a->binding;
 	else
@@ -282,7 +283,7 @@ static enum server_auth_result on_sasl(struct request *q)
 		return fail_unbound(q->a);
 	if (!plus && !(offered & OFFERS_SCRAM)) {
 		q->a->hint = SERVER_HINT_METHOD;
-		return fail(q->a, no_mechanism, no_mechanism);
+		return server_auth_fail(q->a, no_mechanism, no_mechanism);
 	}
 	if (obstacle != NULL)
 		return fail_scram(q, obstacle);
@@ -318,7 +319,8 @@ static enum server_auth_result find_keys(const struct request *q)
 	case DERIVE_READY:
 		return server_auth_resume(q->a, q->out);
 	case DERIVE_FULL:
-		return fail(q->a, "too many passwords wait to be derived",
+		return server_auth_fail(q->a,
+		    "too many passwords wait to be derived",
 		    "too many passwords wait to be derived");
 	case DERIVE_WAIT:
 		break;
@@ -341,7 +343,7 @@ static enum server_auth_result on_continue(struct request *q)
 		return find_keys(q);
 	if (err_is_nomem(&e))
 		return fail_memory(q->a);
-	return fail(q->a, e.text, e.text);
+	return server_auth_fail(q->a, e.text, e.text);
 }
 
 static enum server_auth_result on_final(struct request *q)
@@ -355,7 +357,8 @@ static enum server_auth_result on_final(struct request *q)
 	if (err_is_nomem(&e))
 		return fail_memory(q->a);
 	q->a->hint = SERVER_HINT_SECRET;
-	return fail(q->a, strcmp(e.code, ERRCODE_INVALID_PASSWORD) == 0 ?
+	return server_auth_fail(q->a,
+	    strcmp(e.code, ERRCODE_INVALID_PASSWORD) == 0 ?
 	    "invalid server signature" : "failed to verify server signature",
 	    e.text);
 }
@@ -405,9 +408,9 @@ static enum server_auth_result fail_order(struct server_auth *a,
 {
 	/* whoever doesn't know the secret can say Ok, too */
 	if (code == MSG_AUTH_OK && a->scram != NULL && a->step != STEP_OVER)
-		return fail(a, "failed to verify server signature",
+		return server_auth_fail(a, "failed to verify server signature",
 		    "AuthenticationOk before the server proved itself");
-	return fail(a, "authentication message out of order",
+	return server_auth_fail(a, "authentication message out of order",
 	    "authentication message out of order");
 }
 

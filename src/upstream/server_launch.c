@@ -5,7 +5,7 @@
 #include "io/tls.h"
 #include "io/tls_context.h"
 #include "pool/limit.h"
-#include "pool/pool_failure.h"
+#include "pool/pool.h"
 #include "session/server.h"
 #include "session/sessions.h"
 #include "upstream/server_attempt.h"

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/errcodes.h"
+#include "base/err.h"
 #include "conf/require.h"
 #include "conf/startup_params.h"
 #include "io/tls.h"
@@ -13,12 +13,10 @@
 #include "proto/params.h"
 #include "proto/startup.h"
 #include "session/server.h"
-#include "session/server_phases.h"
 #include "session/sessions.h"
 #include "upstream/server_attempt.h"
 #include "upstream/server_login_parts.h"
 #include "upstream/server_origin.h"
-#include "upstream/server_password.h"
 
 /* How we may prove who we are: by the settings of now. */
 static void prepare_auth(struct server *s)

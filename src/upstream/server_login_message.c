@@ -4,22 +4,17 @@
 #include <string.h>
 
 #include "base/container.h"
-#include "base/errcodes.h"
+#include "base/err.h"
 #include "io/tls.h"
 #include "pool/users.h"
 #include "proto/msg.h"
 #include "proto/params.h"
-#include "proto/reader.h"
-#include "proto/report.h"
 #include "proto/startup.h"
 #include "session/server.h"
-#include "session/server_hint.h"
-#include "session/server_role.h"
 #include "session/sessions.h"
 #include "upstream/server_attempt.h"
 #include "upstream/server_login_parts.h"
 #include "upstream/server_origin.h"
-#include "upstream/server_password.h"
 
 static int fail(struct server *s, enum close_reason reason)
 {

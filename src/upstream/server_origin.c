@@ -1,4 +1,5 @@
-/* server_origin.c - what a server had before any client did. Of what it does not
+/* server_origin.c - what a server had before any client did. Of what it does
+ * not
  * report, what connect_query has made of it. (spec/pooling.md section 21)
  * SPDX-License-Identifier: ISC */
 #include "upstream/server_origin.h"
@@ -10,8 +11,6 @@
 #include "proto/baggage.h"
 #include "proto/msg.h"
 #include "proto/params.h"
-#include "proto/reader.h"
-#include "proto/writer.h"
 #include "session/server.h"
 #include "session/sessions.h"
 
@@ -27,7 +26,7 @@ static int next_silent(const struct server *s, int i)
 	return i < n ? i : -1;
 }
 
-static void write_text(struct writer *w, const char *sql)
+static void server_origin_write_text(struct writer *w, const char *sql)
 {
 	writer_bytes(w, sql, strlen(sql));
 }
@@ -35,23 +34,23 @@ static void write_text(struct writer *w, const char *sql)
 /* A setting that the server does not know is NULL. */
 static void write_question(struct writer *w, const char *name)
 {
-	write_text(w, "pg_catalog.current_setting('");
+	server_origin_write_text(w, "pg_catalog.current_setting('");
 	for (; *name != '\0'; name++) {
 		if (*name == '\'' || *name == '\\')
 			writer_u8(w, (uint8_t)*name);
 		writer_u8(w, (uint8_t)*name);
 	}
-	write_text(w, "', true)");
+	server_origin_write_text(w, "', true)");
 }
 
 void server_origin_question(struct server *s, struct writer *w)
 {
 	s->origin.silent = params_silent(s->params);
 	writer_begin(w, FE_QUERY);
-	write_text(w, "SELECT ");
+	server_origin_write_text(w, "SELECT ");
 	for (int i = next_silent(s, 0); i >= 0; i = next_silent(s, i + 1)) {
 		write_question(w, params_name(s->ss->params, i));
-		write_text(w, ", ");
+		server_origin_write_text(w, ", ");
 	}
 	write_question(w, "role");
 	writer_u8(w, 0);

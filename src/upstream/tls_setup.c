@@ -9,7 +9,6 @@
 
 #include "base/crypto.h"
 #include "base/err.h"
-#include "base/errcodes.h"
 #include "base/mem.h"
 #include "conf/hba.h"
 #include "conf/require.h"

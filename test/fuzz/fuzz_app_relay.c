@@ -15,7 +15,6 @@
 #include "model_app.h"
 #include "proto/msg.h"
 #include "proto/prepared.h"
-#include "proto/writer.h"
 #include "session/client.h"
 #include "session/server.h"
 

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "login/auth.h"
 #include "pool/credentials.h"
-#include "proto/writer.h"
+#include "proto/msg.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

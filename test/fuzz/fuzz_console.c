@@ -10,13 +10,11 @@
 #include "base/mem.h"
 #include "conf/config.h"
 #include "console/admin.h"
-#include "console/console_parts.h"
+#include "console/console_extended.h"
 #include "io/transport.h"
 #include "pool/catalog.h"
 #include "proto/msg.h"
 #include "proto/params.h"
-#include "proto/reader.h"
-#include "proto/writer.h"
 #include "session/client.h"
 
 #define SENT_MAX (1 << 20)

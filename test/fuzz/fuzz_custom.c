@@ -8,7 +8,6 @@
 
 #include "base/mem.h"
 #include "proto/custom.h"
-#include "proto/custom_name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

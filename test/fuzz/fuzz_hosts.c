@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "pool/catalog.h"
-#include "pool/drain.h"
 #include "pool/hosts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/log_json.h"
 #include "base/log_line.h"
 #include "base/mem.h"
 #include "base/text.h"

@@ -7,7 +7,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/net.h"
-#include "base/net_list.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,8 +9,8 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "proto/msg.h"
 #include "proto/params.h"
-#include "proto/writer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

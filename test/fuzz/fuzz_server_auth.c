@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "pool/credentials.h"
-#include "proto/writer.h"
+#include "proto/msg.h"
 #include "upstream/server_auth.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

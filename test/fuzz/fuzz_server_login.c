@@ -19,7 +19,6 @@
 #include "pool/credentials.h"
 #include "proto/params.h"
 #include "session/server.h"
-#include "session/server_phases.h"
 #include "session/sessions.h"
 #include "upstream/server_attempt.h"
 #include "upstream/server_login.h"

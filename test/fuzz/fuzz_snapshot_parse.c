@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "proto/params_list.h"
+#include "proto/params.h"
 #include "transfer/snapshot_parts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

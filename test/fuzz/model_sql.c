@@ -8,7 +8,6 @@
 #include <strings.h>
 
 #include "proto/msg.h"
-#include "proto/reader.h"
 #include "sql/sql.h"
 
 #define CAP (64 << 20)

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "proto/writer.h"
+#include "proto/msg.h"
 
 #define BACKEND_NAMES 64
 #define BACKEND_TEXT 64

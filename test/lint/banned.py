@@ -53,8 +53,8 @@ RULES = [
     # where such a file is missing, what it says is not known
     ("proc", CODE, r"/proc/",
      ("src/base/ceiling.c", "src/conf/memory_limit.c",
-      "include/conf/memory_limit.h", "src/ctl/check_file.c",
-      "src/ctl/log_place.c")),
+      "include/conf/memory_limit.h", "src/ctl/program.c",
+      "src/ctl/orders.c")),
     ("unfinished", C,
      r"(?i)\b(?:TODO|FIXME|XXX|not implemented|not yet implemented)\b", None),
 ]

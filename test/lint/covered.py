@@ -25,7 +25,7 @@ KINDS = {
     "database": ("src/conf/config_entry.c", "db_key_rows"),
     "user": ("src/conf/config_entry.c", "user_key_rows"),
     "peer": ("src/conf/config_entry.c", "peer_key_rows"),
-    "option": ("src/app/args.c", r'^\t\{ "(\w+)", \w+, NULL'),
+    "option": ("src/app/main.c", r'^\t\{ "(\w+)", \w+, NULL'),
 }
 
 

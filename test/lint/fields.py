@@ -45,9 +45,9 @@ REASONS = {
     "prepared_world": "prepared again", "keep_text": "asked instead",
 }
 # Where a session is written, and read.
-SAVES = ["src/transfer/snapshot_save.c", "src/session/relay_state.c",
+SAVES = ["src/transfer/snapshot.c", "src/session/relay_state.c",
          "include/transfer/snapshot_parts.h"]
-LOADS = ["src/transfer/snapshot_load.c", "src/transfer/snapshot_load_server.c",
+LOADS = ["src/transfer/snapshot_load.c",
          "src/session/relay_state.c", "include/transfer/snapshot_parts.h"]
 # What is MOVED by another name.
 OTHERWISE = {

@@ -1,6 +1,6 @@
 # test_listen_model.py - all interleavings of a small model of LISTEN.
 # SPDX-License-Identifier: ISC
-"""What listener.c, listener_replace.c and listener_take.c do, in a few lines, and
+"""What listener.c and listener_take.c do, in a few lines, and
 PostgreSQL by what is relied on: one queue; a connection tells what it listens
 to in its order, at any time, and answers a query behind all that was committed
 before it was sent. A client says LISTEN y and UNLISTEN x while others notify

@@ -22,12 +22,11 @@
 #include "base/text.h"
 #include "io/loop.h"
 #include "pool/catalog.h"
-#include "pool/pool_failure.h"
+#include "pool/pool.h"
 #include "proto/baggage.h"
 #include "proto/params.h"
 #include "proto/track.h"
 #include "session/server.h"
-#include "session/server_phases.h"
 #include "session/sessions.h"
 #include "upstream/server_attempt.h"
 

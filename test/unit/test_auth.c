@@ -18,10 +18,9 @@
 #include "conf/hba_source.h"
 #include "conf/ident.h"
 #include "pool/credentials.h"
-#include "proto/md5.h"
 #include "proto/msg.h"
+#include "proto/password.h"
 #include "proto/scram.h"
-#include "proto/writer.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof *(rows))
 #define USER "ann"

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "proto/baggage.h"
-#include "proto/writer.h"
+#include "proto/msg.h"
 
 static struct baggage_table *table;
 

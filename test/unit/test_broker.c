@@ -7,7 +7,7 @@
 #include "broker/broker_parts.h"
 #include "broker/canceler.h"
 #include "notify/listener.h"
-#include "pool/pool_failure.h"
+#include "pool/pool.h"
 #include "proto/baggage.h"
 #include "state/welcome.h"
 #include "transfer/server_move.h"

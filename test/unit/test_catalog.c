@@ -14,7 +14,6 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/secmem.h"
 #include "pool/catalog.h"
 #include "pool/credentials.h"
 #include "pool/users.h"

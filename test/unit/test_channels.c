@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "notify/channels.h"
 #include "notify/channels_send.h"
-#include "proto/writer.h"
+#include "proto/msg.h"
 
 static char message[256];
 

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "base/errcodes.h"
 
 static void test_texts_are_unique_and_none_is_empty(void **state)
 {

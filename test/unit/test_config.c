@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "conf/session_attrs.h"
+#include "conf/require.h"
 #include "conf/userlist.h"
 
 /* Each test has a directory of its own, and is in it. */

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "proto/custom.h"
-#include "proto/custom_name.h"
-#include "proto/writer.h"
+#include "proto/custom.h"
+#include "proto/msg.h"
 #include "sql/effects.h"
 
 static struct custom known;

@@ -1,5 +1,7 @@
 /* test_hosts.c - to which host of a list the next connection goes.
  * SPDX-License-Identifier: ISC */
+#include "base/mem.h"
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,9 +12,7 @@
 
 #include <cmocka.h>
 
-#include "base/mem.h"
 #include "pool/catalog.h"
-#include "pool/drain.h"
 #include "pool/hosts.h"
 
 struct fixture {
@@ -353,6 +353,193 @@ static void test_no_memory_is_told(void **state)
 	}
 }
 
+static struct catalog cat;
+
+static int tear_down(void **state)
+{
+	(void)state;
+	drain_remove(&cat, NULL);
+	return 0;
+}
+
+/* Is this drained, as a host of a list, or where the name x leads? */
+static bool listed(const char *host)
+{
+	return drain_has(&cat, host, NULL);
+}
+
+static bool leads_to(const char *ip)
+{
+	struct net_addr a;
+
+	assert_int_equal(net_parse_ip(ip, 5432, &a), 0);
+	return drain_has(&cat, "x", &a);
+}
+
+static void test_name_is_compared_without_case(void **state)
+{
+	(void)state;
+	assert_false(listed("db.example"));
+	assert_int_equal(drain_add(&cat, "DB.example"), 0);
+	assert_int_equal(drain_add(&cat, "db.EXAMPLE"), 0);
+	assert_true(listed("db.example"));
+	assert_false(listed("db.example.org"));
+	assert_true(drain_remove(&cat, "db.Example"));
+	assert_false(drain_remove(&cat, "db.example"));
+	assert_null(cat.drained);
+}
+
+static void test_folder_has_all_sockets_in_it(void **state)
+{
+	(void)state;
+	assert_int_equal(drain_add(&cat, "/run/pg"), 0);
+	assert_true(listed("/run/pg/.s.PGSQL.5432"));
+	assert_false(listed("/run/pg2/.s.PGSQL.5432"));
+}
+
+static void test_address_is_the_same_however_it_is_written(void **state)
+{
+	static const char *const same[][3] = {
+		{ "127.0.0.1", "::ffff:127.0.0.1", "0:0:0:0:0:FFFF:7f00:1" },
+		{ "::1", "0:0:0:0:0:0:0:1", "0000::0001" },
+		{ "FE80::a", "fe80:0::A", "fe80::0a" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		for (size_t k = 0; k < 9; k++) {
+			assert_int_equal(drain_add(&cat, same[i][k % 3]), 0);
+			assert_null(cat.drained->next);
+			assert_true(leads_to(same[i][k / 3]));
+			assert_false(leads_to("127.0.0.2"));
+			assert_false(leads_to("::2"));
+			assert_false(listed("x"));
+			assert_true(drain_remove(&cat, same[i][k / 3]));
+		}
+	}
+}
+
+static void test_pool_stops_when_all_of_its_list_are_drained(void **state)
+{
+	char list[] = "a,0:0::1,/b";
+	struct config_db conf = { .host = list };
+	struct database db = { .conf = &conf };
+	struct pool p = { .key.db = &db };
+
+	(void)state;
+	assert_int_equal(drain_add(&cat, "A"), 0);
+	assert_int_equal(drain_add(&cat, "/b"), 0);
+	assert_false(drain_stops(&cat, &p, NOW));
+	assert_int_equal(drain_add(&cat, "::1"), 0);
+	assert_true(drain_stops(&cat, &p, NOW));
+	conf.host = NULL;
+	assert_false(drain_stops(&cat, &p, NOW));
+}
+
+static void test_pool_whose_names_lead_there_looks_again(void **state)
+{
+	char list[] = "x";
+	struct config_db conf = { .host = list };
+	struct database db = { .conf = &conf };
+	struct pool p = { .key.db = &db, .limits.login_retry = 15 * USEC };
+
+	(void)state;
+	p.drained_at = NOW;
+	assert_false(drain_stops(&cat, &p, NOW));
+	assert_int_equal(drain_add(&cat, "::1"), 0);
+	assert_int_equal(drain_add(&cat, "::2"), 0);
+	assert_true(drain_stops(&cat, &p, NOW + 15 * USEC - 1));
+	assert_false(drain_stops(&cat, &p, NOW + 15 * USEC));
+	p.limits.login_retry = 0;
+	assert_true(drain_stops(&cat, &p, NOW));
+	assert_false(drain_stops(&cat, &p, NOW + USEC));
+	/* at once when a host comes back */
+	HASH_ADD(hh, cat.pools, key, sizeof p.key, &p);
+	assert_false(drain_remove(&cat, "::3"));
+	assert_true(drain_stops(&cat, &p, NOW));
+	assert_true(drain_remove(&cat, "::1"));
+	assert_false(drain_stops(&cat, &p, NOW));
+	HASH_DEL(cat.pools, &p);
+}
+
+static void test_no_more_than_may_be(void **state)
+{
+	char host[16];
+
+	(void)state;
+	mem_fail_at(1);
+	assert_int_equal(drain_add(&cat, "x"), -1);
+	mem_fail_at(0);
+	for (int i = 0; i < DRAIN_MAX; i++) {
+		snprintf(host, sizeof host, "h%d", i);
+		assert_int_equal(drain_add(&cat, host), 0);
+	}
+	assert_int_equal(drain_add(&cat, "x"), -1);
+	assert_int_equal(drain_add(&cat, "h7"), 0);
+}
+
+#define TEST(f) cmocka_unit_test_teardown(f, tear_down)
+
+#define NO FACT_NO
+#define YES FACT_YES
+#define UNKNOWN FACT_UNKNOWN
+
+/* What each of target_session_attrs says: fits, does not, or '?'. */
+static const struct {
+	enum fact standby, read_only;
+	const char *want;	/* any, rw, ro, primary, standby, prefer */
+} cases[] = {
+	{ NO, NO, "yynynn" },
+	{ NO, YES, "ynyynn" },
+	{ YES, NO, "ynynyy" },
+	{ YES, YES, "ynynyy" },
+	{ YES, UNKNOWN, "ynynyy" },
+	{ UNKNOWN, YES, "yny???" },
+	{ NO, UNKNOWN, "y??ynn" },
+	{ UNKNOWN, NO, "y?????" },
+	{ UNKNOWN, UNKNOWN, "y?????" },
+};
+
+static char verdict(const struct host_role *r, enum session_attrs attrs)
+{
+	if (!host_role_is_known(r, attrs)) {
+		assert_null(host_role_misfit(r, attrs));
+		return '?';
+	}
+	return host_role_misfit(r, attrs) == NULL ? 'y' : 'n';
+}
+
+static void test_all_words_with_all_that_may_be_known(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const struct host_role r = { cases[i].standby,
+			cases[i].read_only };
+		char got[ATTRS_PREFER_STANDBY + 2] = "";
+
+		for (int a = ATTRS_ANY; a <= ATTRS_PREFER_STANDBY; a++)
+			got[a] = verdict(&r, (enum session_attrs)a);
+		assert_string_equal(got, cases[i].want);
+	}
+}
+
+static void test_reported_parameters_tell(void **state)
+{
+	struct host_role r = { UNKNOWN, UNKNOWN };
+
+	(void)state;
+	host_role_note(&r, "TimeZone", "on");
+	assert_int_equal(r.standby, UNKNOWN);
+	assert_int_equal(r.read_only, UNKNOWN);
+	host_role_note(&r, "in_hot_standby", "on");
+	host_role_note(&r, "default_transaction_read_only", "off");
+	assert_int_equal(r.standby, YES);
+	assert_int_equal(r.read_only, NO);
+	host_role_note(&r, "in_hot_standby", "off");
+	assert_string_equal(host_role_misfit(&r, ATTRS_READ_ONLY),
+	    "session is not read-only");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -373,6 +560,14 @@ int main(void)
 		cmocka_unit_test(test_long_list_is_cut),
 		cmocka_unit_test(test_drained_hosts_are_left_out),
 		cmocka_unit_test(test_no_memory_is_told),
+		TEST(test_name_is_compared_without_case),
+		TEST(test_folder_has_all_sockets_in_it),
+		TEST(test_address_is_the_same_however_it_is_written),
+		TEST(test_pool_stops_when_all_of_its_list_are_drained),
+		TEST(test_pool_whose_names_lead_there_looks_again),
+		TEST(test_no_more_than_may_be),
+		cmocka_unit_test(test_all_words_with_all_that_may_be_known),
+		cmocka_unit_test(test_reported_parameters_tell),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

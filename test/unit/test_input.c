@@ -14,7 +14,6 @@
 #include <cmocka.h>
 
 #include "base/input.h"
-#include "base/input_watch.h"
 
 static char dir[] = "/tmp/input.XXXXXX";
 static char path[64], other[64];

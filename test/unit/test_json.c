@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "proto/writer.h"
+#include "proto/msg.h"
 
 static void check(const char *s, const char *expected)
 {

@@ -9,13 +9,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 #include <utlist.h>
 
+#include <cmocka.h>
+
 #include "pool/catalog.h"
-#include "pool/drain.h"
-#include "pool/evict.h"
+#include "pool/hosts.h"
 
 #define NOW (1000 * USEC)
 #define DELAY (USEC / 4)
@@ -453,6 +452,115 @@ static void test_line_is_in_order(void **state)
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+struct evict_fixture {
+	struct config_db conf;
+	struct database db;
+	struct user user;
+	struct pool pool[2];
+	struct pool_server s[8];
+	struct pool_client c;
+	unsigned servers;
+};
+
+static int evict_setup(void **state)
+{
+	static struct evict_fixture f;
+
+	memset(&f, 0, sizeof f);
+	f.db.conf = &f.conf;
+	for (int i = 0; i < 2; i++) {
+		f.pool[i].key.db = &f.db;
+		f.pool[i].key.user = &f.user;
+		f.pool[i].limits = (struct pool_limits){ .size = 5,
+			.max_db = 4 };
+	}
+	*state = &f;
+	return 0;
+}
+
+static struct pool_server *evict_server(struct evict_fixture *f, unsigned pool,
+    enum server_state state, usec_t used)
+{
+	struct pool_server *ps = &f->s[f->servers++];
+
+	*ps = (struct pool_server){ .pool = &f->pool[pool],
+		.state = SERVER_GONE, .born = NOW, .used = used };
+	pool_server_set(ps, state);
+	evict_update(ps);
+	return ps;
+}
+
+static void test_oldest_of_all_pools_goes(void **state)
+{
+	struct evict_fixture *f = *state;
+
+	assert_null(evict_oldest(&f->pool[0], LIMIT_DB));
+	evict_server(f, 0, SERVER_IDLE, NOW + 3);
+	struct pool_server *const old = evict_server(f, 1, SERVER_IDLE, NOW + 1);
+	evict_server(f, 0, SERVER_IDLE, NOW + 2);
+	assert_ptr_equal(evict_oldest(&f->pool[0], LIMIT_DB), old);
+	assert_ptr_equal(evict_oldest(&f->pool[1], LIMIT_DB), old);
+	/* nothing limits the user */
+	assert_null(evict_oldest(&f->pool[0], LIMIT_USER));
+}
+
+static void test_server_that_got_a_client_stays(void **state)
+{
+	struct evict_fixture *f = *state;
+	struct pool_server *const old = evict_server(f, 0, SERVER_IDLE, NOW);
+	struct pool_server *const next = evict_server(f, 0, SERVER_USED, NOW + 1);
+
+	evict_server(f, 0, SERVER_ACTIVE, NOW - 1);
+	pool_server_set(old, SERVER_ACTIVE);
+	evict_update(old);
+	assert_ptr_equal(evict_oldest(&f->pool[0], LIMIT_DB), next);
+	pool_server_set(next, SERVER_GONE);
+	evict_update(next);
+	assert_null(evict_oldest(&f->pool[0], LIMIT_DB));
+}
+
+static void test_use_without_a_client_is_noticed_late(void **state)
+{
+	struct evict_fixture *f = *state;
+	struct pool_server *const a = evict_server(f, 0, SERVER_IDLE, NOW);
+	struct pool_server *const b = evict_server(f, 0, SERVER_IDLE, NOW + 1);
+
+	/* as with a notification */
+	a->used = NOW + 2;
+	assert_ptr_equal(evict_oldest(&f->pool[0], LIMIT_DB), b);
+	b->used = NOW + 3;
+	assert_ptr_equal(evict_oldest(&f->pool[0], LIMIT_DB), a);
+}
+
+static void test_server_under_test_is_for_its_waiters(void **state)
+{
+	struct evict_fixture *f = *state;
+	struct pool_server *const tested = evict_server(f, 0, SERVER_TESTED, NOW);
+	struct pool_server *const idle = evict_server(f, 1, SERVER_IDLE, NOW + 1);
+
+	assert_ptr_equal(evict_oldest(&f->pool[1], LIMIT_DB), tested);
+	f->c = (struct pool_client){ .pool = &f->pool[0], .wait_since = NOW };
+	pool_client_set(&f->c, CLIENT_WAITING);
+	assert_ptr_equal(evict_oldest(&f->pool[1], LIMIT_DB), idle);
+}
+
+static void test_limit_that_goes_takes_its_list_along(void **state)
+{
+	struct evict_fixture *f = *state;
+	struct pool_server *const ps = evict_server(f, 0, SERVER_IDLE, NOW);
+
+	assert_true(evict_is_limited(&f->pool[0]));
+	f->pool[0].limits.max_db = 0;
+	f->pool[0].limits.max_user = 4;
+	evict_update(ps);
+	assert_null(evict_oldest(&f->pool[0], LIMIT_DB));
+	assert_ptr_equal(evict_oldest(&f->pool[0], LIMIT_USER), ps);
+	f->pool[0].limits.max_user = 0;
+	evict_update(ps);
+	assert_false(evict_is_limited(&f->pool[0]));
+	assert_null(evict_oldest(&f->pool[0], LIMIT_USER));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -470,6 +578,15 @@ int main(void)
 		CASE(test_limit_that_comes_finds_the_spare_servers),
 		CASE(test_spare_servers_are_in_order),
 		cmocka_unit_test(test_line_is_in_order),
+		cmocka_unit_test_setup(test_oldest_of_all_pools_goes, evict_setup),
+		cmocka_unit_test_setup(test_server_that_got_a_client_stays,
+		    evict_setup),
+		cmocka_unit_test_setup(
+		    test_use_without_a_client_is_noticed_late, evict_setup),
+		cmocka_unit_test_setup(
+		    test_server_under_test_is_for_its_waiters, evict_setup),
+		cmocka_unit_test_setup(
+		    test_limit_that_goes_takes_its_list_along, evict_setup),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "base/net.h"
 #include "pool/lobby.h"
-#include "pool/lobby_workers.h"
 
 #define T0 (1000 * USEC)
 

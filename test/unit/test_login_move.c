@@ -4,8 +4,8 @@
 
 #include "login/login_move.h"
 #include "login/login_shape.h"
-#include "pool/lobby_workers.h"
-#include "session/carried.h"
+#include "pool/lobby.h"
+#include "session/roam.h"
 
 #define ASKED "R\0\0\0\10\0\0\0\3"	/* AuthenticationCleartextPassword */
 #define CANCEL "\0\0\0\20\4\322\26\56" "123"	/* and the worker's byte */

@@ -1,4 +1,4 @@
-/* test_mistyped.c - what is said of a text that is no command.
+/* test_mistyped.c - a text that is no command: what is said of it, and to whom.
  * SPDX-License-Identifier: ISC */
 #include "console/mistyped.h"
 

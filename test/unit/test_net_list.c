@@ -10,7 +10,6 @@
 
 #include "base/err.h"
 #include "base/net.h"
-#include "base/net_list.h"
 
 static bool has(const char *list, const char *ip)
 {

@@ -12,7 +12,6 @@
 #include "proto/msg.h"
 #include "proto/own.h"
 #include "proto/track.h"
-#include "proto/track_look.h"
 
 #define OTHER 77	/* of another client */
 #define FRESH 99

@@ -9,8 +9,8 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "proto/msg.h"
 #include "proto/params.h"
-#include "proto/writer.h"
 #include "session/relay_state.h"
 
 static char name[] = "s1", portal[] = "";

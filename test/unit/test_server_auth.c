@@ -14,12 +14,10 @@
 
 #include "base/mem.h"
 #include "pool/credentials.h"
-#include "proto/md5.h"
 #include "proto/msg.h"
-#include "proto/reader.h"
+#include "proto/password.h"
 #include "proto/scram.h"
-#include "proto/writer.h"
-#include "session/server_hint.h"
+#include "session/server.h"
 
 #define COUNT(rows) (sizeof(rows) / sizeof *(rows))
 #define USER "ann"

@@ -1,6 +1,6 @@
 /* test_server_hint.c - what to do about a server that does not let us in.
  * SPDX-License-Identifier: ISC */
-#include "session/server_hint.h"
+#include "session/server.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

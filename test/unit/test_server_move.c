@@ -6,8 +6,8 @@
 #include "base/ledger.h"
 #include "broker/broker.h"
 #include "proto/baggage.h"
+#include "proto/msg.h"
 #include "proto/prepared.h"
-#include "proto/writer.h"
 #include "server_test.h"
 
 /* --- what is faked: two workers, and the post --- */

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: ISC */
 #include "transfer/snapshot.h"
 
+#include "proto/msg.h"
 #include "proto/prepared.h"
 #include "proto/prepared_op.h"
-#include "proto/track_look.h"
-#include "proto/writer.h"
+#include "proto/track.h"
 #include "server_test.h"
 #include "session/client.h"
 #include "session/client_role.h"

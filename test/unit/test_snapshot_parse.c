@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "proto/params_list.h"
-#include "proto/writer.h"
+#include "proto/msg.h"
+#include "proto/params.h"
 #include "transfer/snapshot_parts.h"
 
 static void put_64(struct writer *w, uint64_t n)

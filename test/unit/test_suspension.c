@@ -4,7 +4,7 @@
 
 #include "broker/broker.h"
 #include "broker/canceler.h"
-#include "pool/lobby_workers.h"
+#include "pool/lobby.h"
 #include "relay/relay.h"
 #include "server_test.h"
 #include "session/client.h"

@@ -17,9 +17,9 @@
 #include "conf/config.h"
 #include "console/admin.h"
 #include "pool/catalog.h"
-#include "pool/host_role.h"
+#include "pool/hosts.h"
+#include "proto/msg.h"
 #include "proto/params.h"
-#include "proto/writer.h"
 #include "session/client.h"
 #include "session/server.h"
 

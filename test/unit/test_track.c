@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "proto/msg.h"
 #include "proto/track.h"
-#include "proto/track_look.h"
 #include "proto/track_run.h"
 
 struct ended {

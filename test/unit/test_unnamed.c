@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "proto/baggage.h"
 #include "proto/params.h"
-#include "proto/prepared_world.h"
+#include "proto/prepared_op.h"
 #include "proto/unnamed.h"
 
 static struct {

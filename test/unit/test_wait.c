@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "pool/catalog.h"
-#include "pool/pool_failure.h"
+#include "pool/pool.h"
 
 struct stage {
 	struct config_db conf;

@@ -1,9 +1,9 @@
 #!/bin/sh
-# embed.sh - FILE...: a C file that has them as arrays, for page_data.h.
+# embed.sh - FILE...: a C file that has them as arrays, for page.h.
 # SPDX-License-Identifier: ISC
 set -e
 echo '/* made by embed.sh */'
-echo '#include "http/page_data.h"'
+echo '#include "http/page.h"'
 n=0
 for file; do
 	echo "static const unsigned char file_$n[] = {"
