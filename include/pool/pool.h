@@ -74,7 +74,6 @@ struct pool {
 	unsigned host_turn, address_turn;	/* of a list, of a name: the next */
 	struct host_failures *failures;	/* owned; see hosts.h */
 	bool serving;			/* private to the broker */
-	bool portals;			/* clients rely on what these tell: own.h */
 	bool lent_told, superuser_told;	/* warned of: see auth_query.h */
 	struct limit_queue_place place[LIMIT_KINDS];
 	struct limit_share share;	/* with other parts of it; see parts.h */
@@ -94,12 +93,6 @@ void pool_link(struct pool_client *pc, struct pool_server *ps);
 void pool_unlink(struct pool_client *pc);
 /* Servers of p, or the settings they must meet, changed: look at each. */
 void pool_recheck(struct pool *p);
-
-/* A client has relied on what a portal told, which was not read. */
-static inline void pool_note_portals(struct pool *p)
-{
-	p->portals = true;
-}
 
 /* active + being canceled + idle + tested + used; + login, carrying cancels. */
 unsigned pool_connected(const struct pool *p);

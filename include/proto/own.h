@@ -28,8 +28,6 @@ enum own_mark {
 	/* these do nothing to it: */
 	OWN_TOLD,	/* the client is told the shape of its statement */
 	OWN_ASKED,	/* we are: behind an OWN_AGAIN */
-	OWN_BOUND,	/* the unnamed portal is of the statement */
-	OWN_SHOWN,	/* the client is told the columns of that portal */
 };
 
 /* May a request that is owed be skipped, so that something is undone? */
@@ -106,17 +104,8 @@ enum own_reach own_reach(struct own *o, uint64_t *server,
  */
 void own_tell(struct own *o, const struct track *t,
     const struct prepared_shape *shape);
-/* The same of an OWN_SHOWN, with a hash of the columns. */
-void own_show(struct own *o, const struct track *t, uint32_t columns);
 /* An OWN_ASKED is: o->has is set. */
 void own_compare(struct own *o, uint64_t *server);
-
-/* The client is told of a portal that may be of its statement: nobody reads that. */
-static inline void own_note_shown(struct own *o)
-{
-	if (o->text.told.columns == 0)
-		o->text.told.columns = PREPARED_SHAPE_SHOWN;
-}
 
 /* The text is not known. */
 static inline void own_forget_text(struct own *o)

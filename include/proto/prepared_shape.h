@@ -21,7 +21,6 @@ struct prepared_shape {
 uint32_t prepared_shape_params(const uint8_t *body, size_t n);
 uint32_t prepared_shape_columns(const uint8_t *body, size_t n);
 #define PREPARED_SHAPE_NONE 1	/* columns of NoData */
-#define PREPARED_SHAPE_SHOWN 2	/* columns that only a portal told, and nobody read */
 
 /* Of a text that is to be parsed again for whoever was told anything. */
 static inline struct prepared_shape prepared_shape_stale(void)

@@ -56,10 +56,6 @@ bool relay_own_is_cut(const struct relay_up *up);
 enum relay_step relay_own_reach(struct relay_up *up);
 /* The same of a Bind. False: *step is what becomes of the message. */
 bool relay_own_meets(struct relay_up *up, enum relay_step *step);
-/* A Bind passes, which may be of "". */
-enum relay_step relay_own_pass_bind(struct relay_up *up);
-/* A Describe of a portal passes, which may be of "". */
-enum relay_step relay_own_show(struct relay_up *up);
 /* A Describe of "" passes: its answer tells the client what it has. */
 enum relay_step relay_own_tell(struct relay_up *up);
 /* Where named statements are no business of ours. */

@@ -21,7 +21,7 @@ struct prepared_use;
 bool relay_unnamed_may(const struct client *c);
 
 /* As relay_run_up(), of a client that caches: a run of one message, or none. */
-size_t relay_unnamed_run(struct relay_up *up);
+size_t relay_unnamed_run(const struct relay_up *up);
 
 /*
  * Parse of the unnamed statement. False: it passes as it is. True: *step says

@@ -249,41 +249,21 @@ static unsigned count_changes_behind(const struct track *t)
 	return n;
 }
 
-/* What was told of the statement of the oldest request; NULL: that is gone. */
-static struct prepared_shape *told_of(struct own *o, const struct track *t)
+void own_tell(struct own *o, const struct track *t,
+    const struct prepared_shape *shape)
 {
 	/* of so many the statement is one that was replaced */
 	const unsigned n = t->count > TRACK_LOOK ? TRACK_LOOK :
 	    count_changes_behind(t);
 
 	if (n == 0)
-		return &o->text.told;
-	return o->state == OWN_OPEN && n == o->since ? &o->old.told : NULL;
-}
-
-void own_tell(struct own *o, const struct track *t,
-    const struct prepared_shape *shape)
-{
-	struct prepared_shape *const told = told_of(o, t);
-
-	if (told != NULL)
-		*told = *shape;
-}
-
-void own_show(struct own *o, const struct track *t, uint32_t columns)
-{
-	struct prepared_shape *const told = told_of(o, t);
-
-	if (told != NULL)
-		told->columns = columns;
+		o->text.told = *shape;
+	else if (o->state == OWN_OPEN && n == o->since)
+		o->old.told = *shape;
 }
 
 void own_compare(struct own *o, uint64_t *server)
 {
-	/* where there are no columns, no portal told any */
-	if (o->text.told.columns == PREPARED_SHAPE_SHOWN &&
-	    o->has.columns == PREPARED_SHAPE_NONE)
-		o->text.told.columns = PREPARED_SHAPE_NONE;
 	if (prepared_shape_fits(&o->text.told, &o->has))
 		return;
 	own_settle(o, server);

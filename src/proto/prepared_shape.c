@@ -25,7 +25,7 @@ static uint32_t add(uint32_t h, const void *bytes, size_t n)
 /* None of the values that mean something. */
 static uint32_t finish(uint32_t h)
 {
-	return h <= PREPARED_SHAPE_SHOWN ? h + BASIS : h;
+	return h <= PREPARED_SHAPE_NONE ? h + BASIS : h;
 }
 
 uint32_t prepared_shape_params(const uint8_t *body, size_t n)

@@ -217,28 +217,9 @@ static enum relay_step ask(struct relay_up *up)
 	return relay_wait(up);
 }
 
-/*
- * Does the Bind at hand rely on what its client was told? Of what only a portal
- * told, nothing can be compared: then the Bind itself says whether it does.
- */
-static enum columns relies(const struct relay_up *up)
-{
-	static const struct prepared_shape unknown;
-	const struct prepared_shape *const told = &up->c->relay.own.text.told;
-
-	if (up->m[0] != FE_BIND || !is_told(up->c))
-		return COLUMNS_PASS;
-	return told->columns != PREPARED_SHAPE_SHOWN ? COLUMNS_ASK :
-	    relay_columns_relies(up, told, &unknown, false);
-}
-
 static enum relay_step send_again(struct relay_up *up)
 {
 	struct own *const o = &up->c->relay.own;
-	const enum columns how = relies(up);
-
-	if (how == COLUMNS_MORE)
-		return RELAY_SHORT;
 	const enum relay_step step = o->text.len > 0 ? send_text(up) :
 	    send_close(up);
 
@@ -252,7 +233,7 @@ static enum relay_step send_again(struct relay_up *up)
 	up->c->relay.batch = BATCH_UNSURE;
 	if (up->m[0] != FE_BIND)
 		return RELAY_NEXT;
-	if (how != COLUMNS_PASS)
+	if (is_told(up->c))
 		return ask(up);
 	return up->s->trace.binds ? relay_watch_unnamed_bind(up) : RELAY_NEXT;
 }
@@ -299,9 +280,6 @@ static bool meets_other(struct relay_up *up, enum relay_step *step)
 	/* the next Bind has the statement sent again, and is looked at likewise */
 	o->other = false;
 	*step = how == COLUMNS_PASS ? RELAY_NEXT : relay_refuse_bind(up);
-	/* the next time, it and others like it are known better */
-	if (o->text.told.columns == PREPARED_SHAPE_SHOWN)
-		pool_note_portals(up->c->pc.pool);
 	/* a Describe of the portal, which nobody reads, may tell other columns */
 	if (o->text.told.columns != 0 && how == COLUMNS_PASS)
 		o->text.told.columns = prepared_shape_stale().columns;
@@ -314,34 +292,6 @@ bool relay_own_meets(struct relay_up *up, enum relay_step *step)
 		return meets_other(up, step);
 	*step = relay_own_reach(up);
 	return *step == RELAY_NEXT;
-}
-
-enum relay_step relay_own_pass_bind(struct relay_up *up)
-{
-	const uint8_t *const body = up->m + MSG_HEADER;
-	const bool plain = up->have > MSG_HEADER + 1 && body[0] == '\0' &&
-	    body[1] == '\0';
-	const enum relay_step step = relay_request(up);
-
-	if (step == RELAY_NEXT && plain && up->c->pc.pool->portals)
-		track_mark(&up->s->track, OWN_BOUND);
-	return step;
-}
-
-enum relay_step relay_own_show(struct relay_up *up)
-{
-	struct own *const o = &up->c->relay.own;
-	const struct track *const t = &up->s->track;
-	const bool bound = up->c->pc.pool->portals && up->have >= MSG_HEADER + 2 &&
-	    up->m[MSG_HEADER + 1] == '\0' && t->count > 0 &&
-	    track_req(t, t->count - 1)->own == OWN_BOUND;
-	const enum relay_step step = relay_request(up);
-
-	if (step == RELAY_NEXT && bound)
-		track_mark(&up->s->track, OWN_SHOWN);
-	else
-		own_note_shown(o);
-	return step;
 }
 
 enum relay_step relay_own_tell(struct relay_up *up)
@@ -413,23 +363,14 @@ bool relay_own_note_params(const struct relay_down *d)
 
 bool relay_own_note_columns(const struct relay_down *d)
 {
-	const uint8_t mark = head_mark(d);
-	const bool fits = d->size <= RELAY_SMALL_MAX;
-
-	if (mark != OWN_ASKED && mark != OWN_SHOWN)
+	if (head_mark(d) != OWN_ASKED)
 		return true;
-	if (fits && d->have < d->size)
-		return false;
-	struct own *const o = &d->c->relay.own;
-	const uint32_t columns = fits ? columns_of(d->m, d->size) : 0;
-
-	if (mark == OWN_SHOWN) {
-		own_show(o, &d->s->track, fits ? columns :
-		    PREPARED_SHAPE_SHOWN);
-		return true;
+	if (d->size <= RELAY_SMALL_MAX) {
+		if (d->have < d->size)
+			return false;
+		d->c->relay.own.has.columns = columns_of(d->m, d->size);
 	}
-	o->has.columns = columns;
-	own_compare(o, &d->s->unnamed);
+	own_compare(&d->c->relay.own, &d->s->unnamed);
 	return true;
 }
 
@@ -452,7 +393,7 @@ enum relay_step relay_own_bind(struct relay_up *up)
 	const uint8_t *const end = up->m + here;
 
 	if (relay_own_is_there(up->c, up->s))
-		return relay_own_pass_bind(up);
+		return relay_request(up);
 	const char *const portal = next_string(&at, end);
 	const char *const name = portal == NULL ? NULL : next_string(&at, end);
 
@@ -462,7 +403,7 @@ enum relay_step relay_own_bind(struct relay_up *up)
 	enum relay_step step;
 
 	return name == NULL || name[0] != '\0' || relay_own_meets(up, &step) ?
-	    relay_own_pass_bind(up) : step;
+	    relay_request(up) : step;
 }
 
 /* "S" and an empty name; a few bytes. */
@@ -479,8 +420,7 @@ enum relay_step relay_own_describe(struct relay_up *up)
 	if (up->have < up->size && up->size <= RELAY_NAMES_MAX)
 		return RELAY_SHORT;
 	if (!is_about_unnamed(up))
-		return up->m[MSG_HEADER] == 'P' ? relay_own_show(up) :
-		    relay_request(up);
+		return relay_request(up);
 	const enum relay_step step = relay_own_reach(up);
 
 	return step == RELAY_NEXT ? relay_own_tell(up) : step;

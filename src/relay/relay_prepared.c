@@ -332,7 +332,7 @@ enum relay_step relay_bind(struct relay_up *up)
 	    portal[0] == '\0' && portal[1] == '\0' &&
 	    c->relay.dealloc.name == NULL && !up->caches &&
 	    relay_own_is_there(c, up->s))
-		return relay_own_pass_bind(up);
+		return relay_request(up);
 	const size_t here = up->have < up->size ? up->have : up->size;
 	const uint8_t *end = up->m + here;
 	const char *p = string_at(portal, (size_t)(end - portal));
@@ -350,7 +350,7 @@ enum relay_step relay_bind(struct relay_up *up)
 	if (up->caches)
 		relay_unnamed_bind(up, name[0] != '\0', ours);
 	if (name[0] == '\0' && !ours)
-		return relay_own_pass_bind(up);
+		return relay_request(up);
 	struct prepared_name *n;
 	enum columns how;
 
@@ -422,10 +422,9 @@ static enum relay_step describe_other(struct relay_up *up)
 
 		return step == RELAY_NEXT ? relay_own_tell(up) : step;
 	}
-	if (up->m[MSG_HEADER] != 'P')
+	if (up->m[MSG_HEADER] != 'P' || !relay_columns_learns(up,
+	    (const char *)up->m + MSG_HEADER + 1))
 		return relay_request(up);
-	if (!relay_columns_learns(up, (const char *)up->m + MSG_HEADER + 1))
-		return relay_own_show(up);
 	if (relay_columns_learn(up) < 0)
 		return relay_no_memory(up);
 	relay_pass(up);

@@ -60,10 +60,8 @@ static inline bool is_plain_parse(const struct relay_up *up, const char *body,
 enum plain {
 	PLAIN_NOT,
 	PLAIN,
-	/* more than that it is owed: */
 	PLAIN_CHANGE,	/* the unnamed statement is another one */
 	PLAIN_TELLS,	/* the client is told of the unnamed statement */
-	PLAIN_SHOWS,	/* ... of a portal */
 };
 
 static inline enum plain plain_if(bool is_plain)
@@ -104,10 +102,8 @@ static inline enum plain look(const struct relay_up *up, const uint8_t *m,
 	case FE_DESCRIBE:
 		if (n == 2 && body[0] != 'P' && is_there && body[1] == '\0')
 			return PLAIN_TELLS;
-		if (n == 2 ? body[1] != '\0' || body[0] != 'P' :
-		    up->named || !is_there)
-			return PLAIN_NOT;
-		return PLAIN_SHOWS;
+		return plain_if(n == 2 ? body[1] == '\0' && body[0] == 'P' :
+		    !up->named && is_there);
 	case FE_EXECUTE:
 		return PLAIN;
 	default:
@@ -127,8 +123,7 @@ static inline bool is_handled(struct relay_up *up)
 	/* whatever passes, and however */
 	if (t->waits && relay_watch_waits(up))
 		return true;
-	return (t->lasting | t->binds | r->execute_holds |
-	    up->c->pc.pool->portals) ||
+	return (t->lasting | t->binds | r->execute_holds) ||
 	    r->resetting != RESET_NONE || r->texts != NULL ||
 	    r->dealloc.name != NULL ||
 	    /* an UNLISTEN behind the batch at hand has to wait */
@@ -150,7 +145,7 @@ static __attribute__((noinline)) const uint8_t *note_batch(
 	const uint8_t *m = from;
 	struct track_run owed = track_run_begin(t);
 	struct own_run run = { .count = 0 };
-	bool is_there = relay_own_is_there(up->c, up->s), shows = false;
+	bool is_there = relay_own_is_there(up->c, up->s);
 
 	while (owed.count < limit && end - m >= MSG_HEADER) {
 		const size_t size = msg_size_among(m, lengths);
@@ -168,25 +163,19 @@ static __attribute__((noinline)) const uint8_t *note_batch(
 		}
 		struct track_req *const req = track_run_add(&owed, (char)m[0]);
 
-		m += size;
-		if (kind <= PLAIN)
-			continue;
-		if (kind == PLAIN_SHOWS) {
-			shows = true;
-		} else if (kind == PLAIN_CHANGE) {
+		if (kind == PLAIN_CHANGE) {
 			req->own = OWN_CHANGE;
-			own_run_add(&run, m - size, owed.count - 1);
+			own_run_add(&run, m, owed.count - 1);
 			is_there = true;
-		} else {
+		} else if (kind == PLAIN_TELLS) {
 			req->own = OWN_TOLD;
 		}
+		m += size;
 	}
 	if (m > from)
 		track_run_end(t, &owed);
 	if (run.count > 0)
 		relay_own_note_run(up->c, up->s, run);
-	if (shows)
-		own_note_shown(&up->c->relay.own);
 	return m;
 }
 
@@ -381,7 +370,6 @@ size_t relay_run_down(struct relay_down *d)
 
 	if (d->c == NULL || d->c->relay.resetting != RESET_NONE ||
 	    d->s->keep.pins != 0 || d->c->listening != NULL ||
-	    d->c->pc.pool->portals ||
 	    !track_is_plain(&d->s->track) ||
 	    d->s->schema_open != SCHEMA_SAME ||
 	    (d->s->dialect.trails && !d->s->dialect.astray))

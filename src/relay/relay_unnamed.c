@@ -60,7 +60,7 @@ static bool is_plain(const struct relay_up *up, size_t size)
 	}
 }
 
-size_t relay_unnamed_run(struct relay_up *up)
+size_t relay_unnamed_run(const struct relay_up *up)
 {
 	const size_t size = up->have < MSG_HEADER ? 0 :
 	    msg_size(up->m, up->max);
@@ -69,8 +69,6 @@ size_t relay_unnamed_run(struct relay_up *up)
 	    !is_plain(up, size))
 		return 0;
 	track_add_plain(&up->s->track, (char)up->m[0]);
-	if (up->m[0] == FE_DESCRIBE)
-		own_note_shown(&up->c->relay.own);
 	return size;
 }
 

@@ -307,18 +307,6 @@ static void test_what_is_told_of_one_that_is_past_is_nothing(void **state)
 	assert_int_equal(it.own.old.told.columns, 0);
 }
 
-static void test_what_a_portal_shows_is_not_known_until_it_is_read(void **state)
-{
-	(void)state;
-	own_note_shown(&it.own);
-	assert_int_equal(it.own.text.told.columns, PREPARED_SHAPE_SHOWN);
-	describe(OWN_SHOWN);
-	own_show(&it.own, &it.track, 8);
-	own_note_shown(&it.own);
-	assert_int_equal(it.own.text.told.columns, 8);
-	assert_int_equal(it.own.text.told.params, 0);
-}
-
 /* The server was sent the text again, and was asked. */
 static void compare(uint32_t columns)
 {
@@ -381,7 +369,6 @@ int main(void)
 		THERE(test_what_is_told_is_of_the_newest_if_none_is_behind),
 		THERE(test_what_is_told_ahead_of_a_change_is_of_the_one_before),
 		THERE(test_what_is_told_of_one_that_is_past_is_nothing),
-		THERE(test_what_a_portal_shows_is_not_known_until_it_is_read),
 		AWAY(test_server_with_the_same_shape_has_it),
 		AWAY(test_server_with_another_shape_does_not),
 		AWAY(test_server_that_does_not_say_is_asked_again),
