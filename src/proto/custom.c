@@ -68,6 +68,7 @@ void custom_fini(struct custom *t)
 /* A text, and a place in it. */
 struct place {
 	const char *start, *at, *end;
+	bool cut;	/* in a comment that is longer than is read */
 };
 
 static bool custom_is_blank(char ch)
@@ -116,6 +117,7 @@ static void custom_skip_comment(struct place *p)
 		p->at += opens || ends ? 2 : 1;
 	} while (depth > 0 && p->at < p->end &&
 	    p->at - start < COMMENT_MAX);
+	p->cut = p->cut || (depth > 0 && p->at < p->end);
 }
 
 static void custom_skip_line(struct place *p)
@@ -125,6 +127,8 @@ static void custom_skip_line(struct place *p)
 	while (p->at < p->end && *p->at != '\n' && *p->at != '\r' &&
 	    p->at - start < COMMENT_MAX)
 		p->at++;
+	p->cut = p->cut || (p->at < p->end && *p->at != '\n' &&
+	    *p->at != '\r');
 }
 
 /* Blanks, and comments. */
@@ -319,6 +323,8 @@ static enum custom_found read_set(struct custom_reader *r, struct place p)
 		custom_take_word(&p, "local")) &&
 	    custom_peek(&p) == '.')
 		p = behind;	/* SET local.x */
+	if (p.cut)
+		return UNKNOWN;
 	/* a column has the name; or UPDATE t SET (a, b) = ... */
 	if (custom_peek(&p) == '\0' ||
 	    strchr("(.,;)=<>", custom_peek(&p)) != NULL)
@@ -334,6 +340,8 @@ static enum custom_found read_set(struct custom_reader *r, struct place p)
 		behind = p;
 		custom_skip_blanks(&p);
 	}
+	if (p.cut)
+		return UNKNOWN;
 	if (!custom_name_is_custom(&name))
 		return is_whole(&behind, &p) ? KNOWN : UNKNOWN;
 	if (custom_peek(&p) != '=' && !custom_take_word(&p, "to"))
@@ -439,6 +447,8 @@ static enum custom_found custom_read_call(struct custom_reader *r,
 	/* a text that ends here is one that PostgreSQL refuses */
 	if (!take_argument(&p, r, &name) || !is_argument_end(&p))
 		return custom_peek(&p) == '\0' ? CUSTOM_HIDDEN : UNKNOWN;
+	if (p.cut)
+		return UNKNOWN;
 	return custom_name_is_custom(&name) ? custom_name_take(&name, r) :
 	    KNOWN;
 }
@@ -487,14 +497,15 @@ static enum found custom_find(struct place *p, const char **word)
 enum custom_found custom_read(struct custom_reader *r, const char *sql,
     size_t n)
 {
-	struct place p = { sql, sql, sql + n };
+	struct place p = { .start = sql, .at = sql, .end = sql + n };
 	enum custom_found all = KNOWN, what;
 	enum found found;
 	const char *word;
 
 	r->bound = 0;
 	while ((found = custom_find(&p, &word)) != FOUND_NONE) {
-		const struct place at = { sql, word, p.end };
+		const struct place at = { .start = sql, .at = word,
+			.end = p.end };
 		/* a comment that is skipped may hide one */
 		const char *const behind = word + 3;
 
@@ -503,6 +514,7 @@ enum custom_found custom_read(struct custom_reader *r, const char *sql,
 		    custom_is_clause(&at) ? KNOWN : read_set(r, p);
 		all = what > all ? what : all;
 		p.at = behind;
+		p.cut = false;
 	}
 	if ((all == UNKNOWN || r->bound != 0) && sql_defines_function(sql, n)) {
 		r->bound = 0;
@@ -553,7 +565,7 @@ enum custom_found custom_read_bind(struct custom_reader *r, const void *values,
     size_t n)
 {
 	const char *const start = values;
-	struct place p = { start, start, start + n };
+	struct place p = { .start = start, .at = start, .end = start + n };
 	enum custom_found all = KNOWN, what;
 	bool failed = false;
 	const uint32_t formats = get(&p, 2, &failed);

@@ -261,6 +261,30 @@ static enum custom_found bind(uint32_t which, const char *bytes, size_t n)
 	return found;
 }
 
+/* What comes behind is read neither as the name nor as the end of the comment. */
+static void test_comment_that_is_too_long_makes_the_name_unknown(void **state)
+{
+	static const char *const forms[] = { "set /*%s*/ a.b = 1",
+		"set --%s\n a.b = 1", "set session /*%s*/ a.b = 1",
+		"set a /*%s*/ .b = 1", "set work_mem /*%s*/ = 1",
+		"select set_config(/*%s*/ 'a.b', '', false)" };
+	char prose[301], sql[400];
+
+	(void)state;
+	for (size_t n = 90; n < sizeof prose; n++) {
+		memset(prose, 0, sizeof prose);
+		for (size_t i = 0; i < n; i++)
+			prose[i] = "a e "[i % 4];
+		for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+			snprintf(sql, sizeof sql, forms[i], prose);
+			const enum custom_found found = read_in(sql, "UTF8");
+
+			if (n > 100)
+				assert_int_equal(found, CUSTOM_UNKNOWN);
+		}
+	}
+}
+
 static void test_names_of_a_bind_are_read(void **state)
 {
 	static const char values[] = "\0\1\0\0\0\3\0\0\0\1x\0\0\0\3A.b"
@@ -317,6 +341,8 @@ static void test_there_is_an_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+		    test_comment_that_is_too_long_makes_the_name_unknown),
 		cmocka_unit_test(test_names_are_read_in_every_spelling),
 		cmocka_unit_test(test_texts_to_look_at_are_told_from_others),
 		cmocka_unit_test(test_names_that_nobody_can_know_are_told),
