@@ -12,6 +12,7 @@
 #include "session/flight.h"
 #include "session/sessions.h"
 #include "sql/effects.h"
+#include "sql/sql.h"
 #include "sql/sql_words.h"
 
 /* --- what is ahead --- */
@@ -237,7 +238,9 @@ struct prepared *relay_share_get(struct relay_up *up, struct share *sh)
 
 	/* the words of a long one are read when it is kept */
 	text->effects = sh->now != NULL ? sh->now->effects :
-	    prepared_text_is_long(text->len) ? 0 : relay_effects(up);
+	    prepared_text_is_long(text->len) ? 0 :
+	    up->size > SQL_TEXT_MAX ? prepared_text_effects(text) :
+	    relay_effects(up);
 	const bool momentary = prepared_text_is_long(text->len) ||
 	    (text->effects & EFFECT_MOMENTARY) != 0;
 
