@@ -17,10 +17,13 @@ def read_proc(pid, name):
 
 def program_of(pid):
     """The program of pid; if we may not know, the process's own name."""
+    name = read_proc(pid, "comm").split("\n")[0]
+    if name == "pgsluice-runner":   # the same program, for commands
+        return name
     try:
         path = os.readlink(f"/proc/{pid}/exe")
     except OSError:
-        return read_proc(pid, "comm").split("\n")[0][:63]
+        return name[:63]
     return path.split(" (deleted)")[0].rpartition("/")[2][:63]
 
 
@@ -32,8 +35,9 @@ def command_of(pid):
 def is_name(name):
     """The pooler's program, and none of its companions?"""
     # our replacement of the package pgbouncer goes by its name
-    return name == "pgbouncer" or (name.startswith("pgsluice") and
-                                   not name.startswith("pgsluicectl"))
+    return name == "pgbouncer" or (
+        name.startswith("pgsluice") and
+        not name.startswith(("pgsluicectl", "pgsluice-runner")))
 
 
 def lives(pid):

@@ -79,6 +79,7 @@ struct password_fact {
 	bool is_known;			/* an older one is in use */
 };
 typedef void password_fact_fn(void *arg, const struct password_fact *f);
+/* t may be NULL: then there is none. */
 void passwords_each_failure(const struct passwords *t, password_fact_fn *fn,
     void *arg);
 

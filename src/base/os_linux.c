@@ -113,8 +113,25 @@ bool os_process_await(int fd, pid_t pid, int ms)
 	return poll(&end, 1, ms) == 1;
 }
 
+/* The command line becomes name: scripts look for the pooler by its own. */
+static void retitle(const char *name)
+{
+	char had[1024];
+	const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? -1 : read(fd, had, sizeof had);
+
+	if (fd >= 0)
+		(void)close(fd);
+	if (n <= 0)
+		return;
+	/* the arguments stand behind each other, the first one ahead */
+	memset(program_invocation_name, 0, (size_t)n);
+	memcpy(program_invocation_name, name, strnlen(name, (size_t)n - 1));
+}
+
 void os_process_seclude(const char *name)
 {
+	retitle(name);
 	(void)prctl(PR_SET_NAME, name);
 	(void)prctl(PR_SET_DUMPABLE, 0);
 }

@@ -443,7 +443,7 @@ static bool is_about_user(int control)
 static void serve_by_child(int control)
 {
 	const pid_t pid = fork();
-	int status = 0;
+	int status = -1;
 
 	if (pid == 0)
 		serve(control);
@@ -487,6 +487,8 @@ static void ignore_signals(void)
 
 	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
 		(void)signal(all[i], SIG_IGN);
+	/* its parent may have ignored it: then nothing would be waited for */
+	(void)signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }

@@ -42,6 +42,7 @@ struct password {
 	bool proved;			/* a server has taken one of them */
 	bool refused;			/* ... refuses the last one */
 	bool fetching;
+	bool since_refusal;		/* what is fetched began after one */
 	bool reading;			/* a thread has the file */
 	unsigned begun;			/* counts fetches */
 	struct secret_place place;	/* of the file, when it was read */
@@ -522,6 +523,7 @@ static void fetch(struct password *p, bool fresh)
 
 	p->fetching = true;
 	p->begun++;
+	p->since_refusal = fresh && p->refused;
 	p->looked_at = now;
 	p->give_up_at = limit > 0 ? now + limit + GRACE : INT64_MAX;
 	if (fresh)
@@ -581,11 +583,12 @@ enum password_result passwords_get_other(struct password_wait *w)
 {
 	struct password *const p = w->of;
 	/* one that has begun before may bring what was refused */
-	const bool was_on = p->fetching;
+	const bool was_on = p->fetching && !p->since_refusal;
 
 	w->want = WANT_OTHER;
 	p->refused = p->refused || !is_other(w);
-	if (p->refused && !was_on && time_now() - p->looked_at >= p->pause)
+	if (p->refused && !p->fetching &&
+	    time_now() - p->looked_at >= p->pause)
 		fetch(p, true);
 	return wait_for(w, p->begun + was_on);
 }
@@ -691,7 +694,8 @@ void passwords_free(struct passwords **tp)
 void passwords_each_failure(const struct passwords *t, password_fact_fn *fn,
     void *arg)
 {
-	for (const struct password *p = t->all; p != NULL; p = p->hh.next) {
+	for (const struct password *p = t == NULL ? NULL : t->all; p != NULL;
+	    p = p->hh.next) {
 		const struct password_fact f = { .host = p->host,
 			.user = p->user, .port = p->port, .key = key_of(p),
 			.failure = p->failure,

@@ -262,7 +262,9 @@ bool server_password_refused(struct server *s, const struct report *r)
 {
 	struct server_attempt *const a = s->attempt;
 
+	/* behind AuthenticationOk it is not about the password: NOLOGIN */
 	if (a->password.of == NULL || a->refusals == REFUSALS_MAX ||
+	    s->phase == SERVER_PHASE_SYNC ||
 	    !is_about_password(a, r) || !note_refusal(a, r))
 		return false;
 	a->refusals++;

@@ -52,7 +52,7 @@ RULES = [
      ("src/base/os_gnu.c", "src/io/stack.c")),
     # where such a file is missing, what it says is not known
     ("proc", CODE, r"/proc/",
-     ("src/base/ceiling.c", "src/conf/memory_limit.c",
+     ("src/base/ceiling.c", "src/base/os_linux.c", "src/conf/memory_limit.c",
       "include/conf/memory_limit.h", "src/ctl/program.c",
       "src/ctl/orders.c")),
     ("unfinished", C,
