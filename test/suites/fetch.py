@@ -100,7 +100,8 @@ def first_source(name, versions, apt, private):
             said = e
         upstream = (version.partition(":")[2] or version).rpartition("-")[0]
         for path in glob.glob("%s/%s_%s.orig.tar.*" % (apt, name, upstream)):
-            if not path.endswith(".asc"):
+            # apt renames what has another checksum
+            if re.search(r"\.tar\.(gz|bz2|xz|lzma|zst)$", path):
                 return path
         print("%s %s is not to be had, trying another" % (name, version))
     raise said or Missing("%s has no archive of upstream" % name)

@@ -227,6 +227,7 @@ PAGES = {
         file("pgsluice.ini"), file("userlist.txt"), quick_start,
         quick_control],
     "doc/container.md": [elsewhere("test/package/image"),
+                         elsewhere("test/package/image"),    # arm64
                          elsewhere("test/package/container"),
                          pooler, sections],
     "doc/fleet.md": [haproxy, sections, sections],
