@@ -1,4 +1,4 @@
-/* fuzz_params.c - values of parameters as SETs, read back as the server would.
+/* fuzz_params.c - values of parameters as SETs, read back as the server does.
  * Each value ends in NUL: first those of the server, then those of the client.
  * SPDX-License-Identifier: ISC */
 #include <assert.h>
@@ -19,10 +19,11 @@ struct cursor {
 	bool is_list;		/* what was read last */
 	bool standard;		/* strings are, by now */
 	const char *strings;	/* what that is put back to */
+	bool open;		/* in a transaction, whose first query it may be */
 };
 
 static struct params_table *table;
-static const struct params_origin reports_all;
+static const struct params_origin reports_all, reports_all_open = { .open = true };
 
 /* What follows a backslash of E'', as the scanner reads it. */
 static char read_escape(struct cursor *c)
@@ -83,11 +84,30 @@ static void reduce(char *s)
 	*out = '\0';
 }
 
+/* A search_path that SHOW prints as it stands in the literal. */
+static int read_set_config(struct cursor *c, const char *args, char *out)
+{
+	static const char end[] = ",false);";
+
+	assert(!c->open);
+	c->at = args;
+	c->is_list = false;
+	read_literal(c, out);
+	assert(strncmp(c->at, end, sizeof end - 1) == 0);
+	c->at += sizeof end - 1;
+	return params_find(table, "search_path");
+}
+
+/* One SET, or the SELECT in its place. */
 static int read_set(struct cursor *c, char *out)
 {
+	static const char set_config[] =
+	    "SELECT pg_catalog.set_config('search_path',";
 	char name[64];
 	const size_t n = strcspn(c->at + 4, "=");
 
+	if (strncmp(c->at, set_config, sizeof set_config - 1) == 0)
+		return read_set_config(c, c->at + sizeof set_config - 1, out);
 	assert(strncmp(c->at, "SET ", 4) == 0 && n < sizeof name);
 	memcpy(name, c->at + 4, n);
 	name[n] = '\0';
@@ -166,24 +186,25 @@ static const char *fill(struct params **p, const char *at, const char *end)
 	return at;
 }
 
-static void check(const struct params *want, const struct params *have,
-    size_t room)
+static void check_queries(const struct params *want, const struct params *have,
+    const struct params_origin *origin, size_t room)
 {
 	struct writer w;
 	char *const buf = mem_alloc(room + 1);
 
 	writer_init(&w, 1 << 24);
-	int queries = params_write_sets(want, have, &reports_all, &w);
+	int queries = params_write_sets(want, have, origin, &w);
 
 	assert(buf != NULL && !w.failed && queries <= 2);
-	if (params_write_actor(want, have, &reports_all, &w) !=
+	if (params_write_actor(want, have, origin, &w) !=
 	    PARAMS_ACTOR_SAME) {
 		writer_u8(&w, 0);
 		queries++;
 	}
 	const char *const strings = params_get(have, PARAMS_STANDARD_STRINGS);
 	struct cursor c = { (const char *)w.at, false,
-	    strings != NULL && strcasecmp(strings, "on") == 0, strings };
+	    strings != NULL && strcasecmp(strings, "on") == 0, strings,
+	    origin->open };
 
 	for (int i = 0; i < queries; i++)
 		read_back(&c, want, buf);
@@ -191,6 +212,14 @@ static void check(const struct params *want, const struct params *have,
 	    c.at == (const char *)w.at + w.len);
 	writer_fini(&w);
 	mem_free(buf);
+}
+
+/* Outside a transaction and in an open one. */
+static void check(const struct params *want, const struct params *have,
+    size_t room)
+{
+	check_queries(want, have, &reports_all, room);
+	check_queries(want, have, &reports_all_open, room);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -245,7 +245,7 @@ PAGES = {
         whole, shown("the form of a line"), part("databases"),
         part("databases"), part("databases"), part("users"), part("peers"),
         part("pgbouncer"), shown("ldap may not be built in: test_ldap"), AUTH_QUERY, AUTH_QUERY,
-        rules, ident],
+        sections, rules, ident],
 }
 
 

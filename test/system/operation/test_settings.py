@@ -512,7 +512,8 @@ def other_value(row):
     words = {"pool_mode": "session", "auth_type": "any",
              "unix_socket_mode": "0700", "auth_dbname": "p1",
              "proxy_trusted_nets": "192.0.2.0/24",
-             "login_memory": "1048576", "worker_cpus": "0"}
+             "login_memory": "1048576", "worker_cpus": "0",
+             "startup_parameters": "work_mem=5MB"}
     if key in words:
         return words[key]
     if key.endswith("_file") or "tls" in key or key in enums():
