@@ -125,9 +125,6 @@ void prepared_name_move(struct prepared_name *n, struct prepared *to);
 /* A name that stands for the statement called so on the servers, or NULL. */
 const char *prepared_name_of(const struct slots *map, const char *server_name,
     size_t len);
-/* The same, by what stmt is: it may stand for that as others have it by now. */
-const char *prepared_name_like(const struct slots *map,
-    const struct prepared *stmt);
 void prepared_name_remove(struct slots **map, const char *name);
 void prepared_name_clear(struct slots **map);
 

@@ -25,6 +25,7 @@ enum prepared_change {
 	PREPARED_TOLD = 512,	/* the client is told the shape of stmt */
 	PREPARED_ASKED = 1024,	/* the shape of stmt is known by then */
 	PREPARED_FIRST = 2048,	/* ... and nothing of a batch is ahead of it */
+	PREPARED_WAS = 4096,	/* nothing; name stood for stmt up to here */
 };
 struct prepared_op {
 	unsigned changes;		/* of enum prepared_change */

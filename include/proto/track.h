@@ -149,6 +149,8 @@ static inline void *track_op(const struct track *t, unsigned i)
 {
 	return track_req(t, i)->op;
 }
+/* The ith request, which has none, gets this op. */
+void track_set_op(struct track *t, unsigned i, void *op);
 
 /* Will a ReadyForQuery end all that is owed? Then the client awaits it. */
 bool track_awaits_ready(const struct track *t);

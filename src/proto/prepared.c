@@ -470,20 +470,6 @@ const char *prepared_name_of(const struct slots *map, const char *server_name,
 	return NULL;
 }
 
-const char *prepared_name_like(const struct slots *map,
-    const struct prepared *stmt)
-{
-	const struct prepared_name *n;
-	unsigned at = 0;
-
-	while ((n = slots_next(map, &at)) != NULL) {
-		if (n->stmt->len == stmt->len && memcmp(n->stmt->body,
-		    stmt->body, stmt->len) == 0)
-			return n->name;
-	}
-	return NULL;
-}
-
 void prepared_name_remove(struct slots **map, const char *name)
 {
 	struct prepared_name *const n = prepared_name_find(*map, name);

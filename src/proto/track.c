@@ -122,6 +122,12 @@ int track_put(struct track *t, const struct track_req *r)
 	return 0;
 }
 
+void track_set_op(struct track *t, unsigned i, void *op)
+{
+	at(t, i)->op = op;
+	t->op_count++;
+}
+
 int track_add(struct track *t, char type, enum track_how how, void *op)
 {
 	/* Message Flow, COPY Operations: outside of COPY its end is ignored */

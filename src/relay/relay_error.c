@@ -150,19 +150,6 @@ static bool is_about_statement(const struct relay_down *d)
 	    has_field(d, "C42P05");
 }
 
-/* The same of what has another name there by now; see relay_share.h. */
-static const char *former_name(const struct relay_down *d, const char *name,
-    size_t len)
-{
-	const struct prepared_use *use = d->s->prepared.lru;
-
-	while (use != NULL && (use->stmt->name_len != len + 1 ||
-	    memcmp(use->stmt->name, name, len) != 0))
-		use = use->next;
-	return use == NULL ? NULL :
-	    prepared_name_like(d->c->statements, use->stmt);
-}
-
 /* The client's name for the statement that the server calls so, or NULL. */
 static const char *client_name(const struct relay_down *d, const char *name,
     size_t len)
@@ -177,18 +164,19 @@ static const char *client_name(const struct relay_down *d, const char *name,
 
 		return taken != NULL ? taken : d->c->relay.dealloc.name;
 	}
-	/* the oldest that it closed behind the request that failed now */
+	/* of what it closed, or has otherwise by now, the oldest: the request
+	 * that failed now is ahead of that, or is a Describe by that name */
 	for (unsigned i = 0; i < d->s->track.count; i++) {
 		const struct prepared_op *op = track_op(&d->s->track, i);
 
-		if (op != NULL && (op->changes & PREPARED_UNNAMED) != 0 &&
+		if (op != NULL && (op->changes & (PREPARED_UNNAMED |
+		    PREPARED_MOVED | PREPARED_WAS |
+		    (i == 0 ? PREPARED_TOLD : 0))) != 0 &&
 		    op->stmt != NULL && op->stmt->name_len == len + 1 &&
 		    memcmp(op->stmt->name, name, len) == 0)
 			return op->name;
 	}
-	const char *const found = prepared_name_of(d->c->statements, name, len);
-
-	return found != NULL ? found : former_name(d, name, len);
+	return prepared_name_of(d->c->statements, name, len);
 }
 
 /*

@@ -40,7 +40,8 @@ bool relay_is_open(const struct server *s, const char *name,
 		if (op == NULL)
 			continue;
 		if (name != NULL && (op->changes & ~(unsigned)(PREPARED_USED |
-		    PREPARED_UNUSED | PREPARED_TOLD | PREPARED_ASKED)) != 0 &&
+		    PREPARED_UNUSED | PREPARED_TOLD | PREPARED_ASKED |
+		    PREPARED_WAS)) != 0 &&
 		    prepared_name_is(op->name, name))
 			return true;
 		if (stmt != NULL && op->stmt == stmt &&

@@ -187,6 +187,9 @@ static enum relay_step parse_as(struct relay_up *up, const char *name,
 
 	if (before != NULL && !before->lost)
 		return refuse_name(up, name, stmt);
+	/* an answer that is owed may call by name what it stood for */
+	if (before != NULL && !track_is_empty(&s->track))
+		return relay_wait(up);
 	if (before != NULL)
 		prepared_name_remove(&c->statements, name);
 	const struct prepared_use *const use = prepared_uses_touch(

@@ -97,6 +97,28 @@ static enum relay_step keep_it(struct relay_up *up)
 }
 
 /*
+ * n is about to stand for another one. An answer that is owed may call by name
+ * what it stands for now: the newest request about that says whose it is. 0 or -1.
+ */
+static int note_former(struct relay_up *up, const struct prepared_name *n)
+{
+	struct track *const t = &up->s->track;
+	unsigned i = t->count;
+
+	while (i > 0 && (track_req(t, i - 1)->tag != n->stmt->number ||
+	    track_op(t, i - 1) != NULL))
+		i--;
+	if (i == 0)
+		return 0;
+	struct prepared_op *const op = prepared_op_of(PREPARED_WAS, n);
+
+	if (op == NULL)
+		return -1;
+	track_set_op(t, i - 1, op);
+	return 0;
+}
+
+/*
  * Would the server read what n stands for, now or whenever it has changed a
  * table, in another dialect than that is for? Then n stands for what others
  * have in this one.
@@ -132,6 +154,10 @@ static enum relay_step fit(struct relay_up *up, struct prepared_name *n)
 
 	if (stmt == NULL)
 		return relay_no_memory(up);
+	if (note_former(up, n) < 0) {
+		prepared_unref(stmt);
+		return relay_no_memory(up);
+	}
 	prepared_name_move(n, stmt);
 	prepared_unref(stmt);
 	return relay_is_open(up->s, NULL, n->stmt) ? relay_wait(up) :

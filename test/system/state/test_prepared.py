@@ -322,6 +322,35 @@ def test_unknown_name_is_an_error_in_its_place(two, message):
     assert pid in [s["remote_pid"] for s in p.servers()]
 
 
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("setting", [
+    "set intervalstyle = iso_8601", "select set_config('datestyle', 'sql', "
+    "false)"])
+@pytest.mark.parametrize("most", [1, 100])
+def test_error_has_the_name_by_which_the_statement_was_bound(two, most,
+                                                             setting, closed):
+    """pooling.md 16: behind what may set something the name stands for
+    another statement, also for an answer that comes later
+    """
+    p = two(default_pool_size=1, max_prepared_statements=most)
+    c, other = p.raw(), p.raw()
+    assert prepare(c, "mine", "select 1").kinds == "1Z"
+    assert prepare(other, "others", "select 1").kinds == "1Z"
+    ends = [pq.close("S", "mine"), pq.parse("select 2", "mine")]
+    c.send(pq.bind("mine", ["too many"]), pq.describe("S", "mine"),
+           pq.sync(), pq.query(setting), pq.bind("mine", ["too many"]),
+           pq.sync(), *(ends if closed else []), pq.bind("mine", ["again"]),
+           pq.execute(), pq.sync())
+    for ended in 1, 0, 1, 1:
+        res = c.recv_until()
+        assert [(e.code, e.message) for e in res.errors] == [
+            ("08P01", 'bind message supplies 1 parameters, but prepared '
+             'statement "mine" requires 0')] * ended
+    assert run(other, "others").rows == [["1"]]
+    if not closed:
+        assert run(c, "mine").rows == [["1"]]
+
+
 def test_last_words_of_the_server_are_the_last(two, pg):
     """its code, by which a driver tries again, is not hidden by ours"""
     p = two()
