@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-# citations.py - what comments cite of doc/spec exists; --fix writes paths out.
+# citations.py - what comments cite of doc/spec exists, and what the map of the
+# tree names; --fix writes paths out.
 # SPDX-License-Identifier: ISC
 import os
 import re
@@ -60,6 +61,44 @@ def fixed(m):
     return "spec/" + text
 
 
+MAP = "doc/architecture.md"
+FUNCTION = re.compile(r"`(\w+)\(\)`")
+FILE = re.compile(r"`([\w/]+\.(?:c|h|def))`")
+CONSTANT = re.compile(r"`([A-Z]\w*_\w+|struct \w+)`")
+
+
+def lacks(text):
+    """Functions, files and constants of the map that the tree has not."""
+    code = "\n".join(lint.read(p) for p in CODE)
+    defined = set(re.findall(r"^(?:\w.*[ *])?(\w+)\(", code, re.M))
+    paths = [f"/{p}" for p in CODE]
+    return [f"{n}()" for n in FUNCTION.findall(text) if n not in defined] + \
+        [n for n in FILE.findall(text)
+         if not any(p.endswith(f"/{n}") for p in paths)] + \
+        [n for n in CONSTANT.findall(text)
+         if not re.search(rf"\b{n}\b", code)]
+
+
+def unplaced(text):
+    """Modules that stand in no row of the ranks, or in the wrong one."""
+    rows = {}
+    for names, modules in re.findall(r"^\| (`\w+`): ([^|]+\|[^|]+)\|$", text,
+                                     re.M):
+        rows[names[1:-1]] = set(re.findall(r"`(\w+)`", modules))
+    found = []
+    for path in lint.files("src", ends=(".c",)):
+        rank, name = path.split("/")[1], os.path.basename(path)[:-2]
+        if rank != "ctl" and name not in rows.get(rank, ()):
+            found.append(f"{path} stands in no row")
+    return found if len(rows) > 10 else ["no table of ranks?"]
+
+
+def of_the_map():
+    text = lint.read(MAP)
+    return [f"{MAP}: nothing is called {n}" for n in lacks(text)] + \
+        [f"{MAP}: {n}" for n in unplaced(text)]
+
+
 CODE = lint.files("src", "include")
 if sys.argv[1:] == ["--fix"]:
     for path in CODE:
@@ -77,4 +116,5 @@ lint.finish({
         lint.files("test", ends=(".c", ".h", ".py")), SECTIONS, False),
     "documents cite what exists": problems(
         lint.files("doc", ends=(".md",)), SECTIONS, False),
+    "the map names what exists": of_the_map(),
 })
