@@ -19,7 +19,9 @@ struct net_addr;
 /* What a rule says about logins that match; lives as long as its hba. */
 struct hba_rule {
 	enum auth_type method;
-	const struct ident_map *map;	/* cert, peer: NULL = names are equal */
+	const struct ident_map *map;	/* cert, peer, gss: NULL = names are equal */
+	const char *krb_realm;	/* gss: of the principal; NULL or "": any */
+	bool include_realm;	/* gss: the name to look at has the realm */
 	const char *options;	/* ldap: the rest of the line; else "" */
 	unsigned line;		/* in the file where it stands */
 };

@@ -26,10 +26,11 @@ const struct ident_map *ident_find(const struct ident *i, const char *name);
 const char *ident_map_name(const struct ident_map *m);
 
 /*
- * May a client with the name system (of the kernel, in a certificate) log in as
- * user?
+ * May a client with the name system (of the kernel, in a certificate, of a
+ * ticket) log in as user? caseless: names that are no regular expressions may
+ * differ in the case of ASCII letters.
  */
 bool ident_map_allows(const struct ident_map *m, const char *system,
-    const char *user);
+    const char *user, bool caseless);
 
 #endif

@@ -19,6 +19,7 @@ enum offload_lane {
 	OFFLOAD_TYPED,		/* PBKDF2 of passwords that clients sent */
 	OFFLOAD_PAM,
 	OFFLOAD_LDAP,
+	OFFLOAD_GSS,		/* steps of GSSAPI: keytabs, the KDC */
 	OFFLOAD_NAMES,		/* of OS users */
 	OFFLOAD_TLS,		/* handshakes with a long key */
 	OFFLOAD_CONFIG,		/* reading one, freeing the last */

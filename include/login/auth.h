@@ -17,8 +17,8 @@
 struct auth;
 struct auth_method;
 struct credentials;
+struct hba_rule;
 struct net_addr;
-struct ident_map;
 struct iovec;
 struct offload;
 struct random_pool;
@@ -36,7 +36,7 @@ struct auth_request {
 	enum auth_type type;		/* never AUTH_HBA: that is resolved */
 	const char *user;		/* borrowed for the exchange */
 	struct credentials *credentials;	/* NULL: mock authentication */
-	const struct ident_map *map;	/* cert, peer: of the rule, or NULL */
+	const struct hba_rule *rule;	/* borrowed for the exchange; NULL: none */
 	const uid_t *os_uid;	/* peer: by the kernel, for auth_begin(); or NULL */
 	const char *cert_name;	/* cert: verified; NULL: no certificate */
 	bool tls;
@@ -44,12 +44,14 @@ struct auth_request {
 	struct random_pool *random;	/* borrowed; NULL: ask the generator */
 	const uint8_t *mock_salt;	/* borrowed: 32 bytes, of which salts are */
 	const struct mock_shape *mock_shape;	/* borrowed; NULL: of no secret */
-	const char *options;		/* ldap: how, or NULL; for auth_begin() */
+	/* ldap: how; gss: our keytab; or NULL. For auth_begin() */
+	const char *options;
 	const struct net_addr *addr;	/* of the client */
 	struct offload *offload;	/* borrowed; NULL: there are no threads */
 	void (*wake)(struct auth *a);	/* once after AUTH_WAIT, from the loop */
 	struct scram_binding binding;	/* may be offered; none without TLS */
 	bool must_bind;		/* whatever the type */
+	bool caseless;		/* gss: krb_caseins_users */
 	bool doubtful;		/* the credentials may be out of date */
 };
 

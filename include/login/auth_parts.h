@@ -5,6 +5,7 @@
 
 #include "login/auth.h"
 
+struct ident_map;
 struct scram_verifier;
 
 /*
@@ -29,6 +30,11 @@ const struct auth_method *auth_basic(enum auth_type type);
 const struct auth_method *auth_cert(void);
 const struct auth_method *auth_peer(void);
 const struct auth_method *auth_scram(void);
+#ifdef HAVE_GSSAPI
+const struct auth_method *auth_gss(void);
+#else
+#define auth_gss() NULL
+#endif
 /* NULL: not in this build. */
 const struct auth_method *auth_ask(enum auth_type type);
 
@@ -48,6 +54,9 @@ const char *auth_read_password(struct auth *a, const uint8_t *body,
 int auth_mock_verifier(const struct auth_request *rq,
     struct scram_verifier *v);
 int auth_own_salt(const struct auth_request *rq, uint8_t *out);
+
+/* The map of the rule; NULL: it has none. */
+const struct ident_map *auth_map(const struct auth_request *rq);
 
 /* May one known outside as name log in as the user? */
 bool auth_is_allowed(const struct auth_request *rq, const char *name);

@@ -2,16 +2,19 @@
  * SPDX-License-Identifier: ISC */
 #include "app/check.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/input.h"
 #include "base/net.h"
 #include "conf/config.h"
 #include "conf/config_load.h"
 #include "conf/config_state.h"
+#include "conf/hba.h"
 #include "conf/secret.h"
 #include "upstream/tls_setup.h"
 
@@ -158,6 +161,60 @@ static void note_sizes(const struct config *c)
 		    "servers", size);
 }
 
+/* MIT Kerberos, "The Kerberos keytab file format": it begins with these. */
+#define KEYTAB_MAGIC "\5\2"
+
+/* Why the keytab cannot be used; NULL: it can, or is no file. */
+static const char *keytab_problem(const char *name)
+{
+	static const char prefix[] = "FILE:";
+	const bool prefixed = strncmp(name, prefix, strlen(prefix)) == 0;
+	char start[sizeof KEYTAB_MAGIC - 1];
+
+	if (prefixed)
+		name += strlen(prefix);
+	else if (name[0] != '/' && strchr(name, ':') != NULL)
+		return NULL;
+	FILE *const f = input_check(name) < 0 ? NULL : fopen(name, "re");
+
+	if (f == NULL)
+		return input_why(errno);
+	errno = 0;
+	const size_t n = fread(start, 1, sizeof start, f);
+	const int why = errno;
+
+	fclose(f);
+	if (n == sizeof start && memcmp(start, KEYTAB_MAGIC, n) == 0)
+		return NULL;
+	return why != 0 ? strerror(why) : "it is no keytab";
+}
+
+static bool asks_for_ticket(const struct hba_rule *r)
+{
+	return r->method == AUTH_GSS;
+}
+
+static void check_keytab(const struct config *c, unsigned *problems)
+{
+	const char *const name = c->set.krb_server_keyfile;
+	const char *const why = name == NULL || name[0] == '\0' ? NULL :
+	    keytab_problem(name);
+	const struct hba_rule *const rule = hba_find_like(c->hba,
+	    asks_for_ticket);
+	struct err e;
+
+	if (why == NULL)
+		return;
+	if (rule != NULL)
+		err_set(&e, ERRCODE_CONFIG_FILE_ERROR, "%s:%u: the method gss "
+		    "cannot use krb_server_keyfile \"%s\": %s",
+		    c->set.auth_hba_file, rule->line, name, why);
+	else
+		err_set(&e, ERRCODE_CONFIG_FILE_ERROR, "krb_server_keyfile "
+		    "\"%s\" cannot be used: %s", name, why);
+	on_problem(problems, LEVEL_ERROR, e.text);
+}
+
 static void on_secret(void *arg, const char *line)
 {
 	on_problem(arg, LEVEL_ERROR, line);
@@ -175,6 +232,7 @@ static void check_whole(struct config *c, unsigned *problems)
 		note_certificates(tls);
 	tls_setup_free(&tls);
 	secret_check_all(c, on_secret, problems);
+	check_keytab(c, problems);
 	if (c->set.listen_addr[0] == '\0' && c->set.unix_socket_dir[0] == '\0')
 		on_problem(problems, LEVEL_ERROR, "nowhere to listen on");
 }

@@ -21,6 +21,7 @@ enum connection { LOCAL, HOST, HOSTSSL, HOSTNOSSL, HOSTGSSENC, HOSTNOGSSENC };
 struct rule {
 	struct hba_rule said;	/* first: what callers see */
 	char *options;		/* owned, of secmem */
+	char *realm;		/* owned: said.krb_realm */
 	const struct ident *maps;	/* borrowed from its hba */
 	enum connection connection;
 	struct hba_address address;
@@ -40,6 +41,7 @@ static void rule_free(struct rule *r)
 	hba_list_fini(&r->databases);
 	hba_list_fini(&r->users);
 	secmem_free(r->options);
+	mem_free(r->realm);
 	mem_free(r);
 }
 
@@ -95,6 +97,12 @@ struct method {
 	bool foreign;		/* known to PostgreSQL, not to us */
 };
 
+#ifdef HAVE_GSSAPI
+#define GSS_IS_FOREIGN false
+#else
+#define GSS_IS_FOREIGN true
+#endif
+
 static const struct method methods[] = {
 	{ .word = "trust", .type = AUTH_TRUST },
 	{ .word = "reject", .type = AUTH_REJECT },
@@ -106,7 +114,7 @@ static const struct method methods[] = {
 	{ .word = "ldap", .type = AUTH_LDAP },
 	/* on a Unix socket "ident" is another word for peer */
 	{ .word = "ident", .type = AUTH_PEER, .foreign = true },
-	{ .word = "gss", .foreign = true },
+	{ .word = "gss", .type = AUTH_GSS, .foreign = GSS_IS_FOREIGN },
 	{ .word = "sspi", .foreign = true },
 	{ .word = "pam", .foreign = true },
 	{ .word = "bsd", .foreign = true },
@@ -118,6 +126,9 @@ static int set_method(const struct method *m, const struct hba_word *w,
     struct rule *r, struct err *e)
 {
 	r->said.method = m->type;
+	r->said.include_realm = true;
+	if (!m->foreign && m->type == AUTH_GSS && r->connection == LOCAL)
+		return hba_bad(e, "a local rule cannot have the method", w);
 	if (!m->foreign || (r->connection == LOCAL && m->type == AUTH_PEER))
 		return 0;
 	/* the rule fits no login here, so its method does not matter */
@@ -169,6 +180,20 @@ static int bad_option(const struct hba_word *w, struct err *e)
 	return -1;
 }
 
+/* The value of an option; key has its "=". False: it is another option. */
+static bool take_value(const struct hba_word *w, const char *key,
+    struct hba_word *value)
+{
+	const size_t len = strlen(key);
+
+	if (w->len < len || memcmp(w->at, key, len) != 0)
+		return false;
+	*value = *w;
+	value->at += len;
+	value->len -= len;
+	return true;
+}
+
 static int take_map(const struct hba_word *w, struct rule *r, struct err *e)
 {
 	static const char key[] = "map=";
@@ -176,8 +201,9 @@ static int take_map(const struct hba_word *w, struct rule *r, struct err *e)
 
 	if (w->len < key_len || memcmp(w->at, key, key_len) != 0)
 		return bad_option(w, e);
-	if (r->said.method != AUTH_CERT && r->said.method != AUTH_PEER)
-		return hba_bad(e, "neither peer nor cert, but", w);
+	if (r->said.method != AUTH_CERT && r->said.method != AUTH_PEER &&
+	    r->said.method != AUTH_GSS)
+		return hba_bad(e, "neither peer, cert nor gss, but", w);
 
 	char *const name = mem_strndup(w->at + key_len, w->len - key_len);
 	if (name == NULL)
@@ -185,6 +211,26 @@ static int take_map(const struct hba_word *w, struct rule *r, struct err *e)
 	r->said.map = r->maps == NULL ? NULL : ident_find(r->maps, name);
 	mem_free(name);
 	return r->said.map != NULL ? 0 : hba_bad(e, "unknown ident map", w);
+}
+
+/* PostgreSQL source: parse_hba_auth_opt(); what is not 1 is no. */
+static int take_option(const struct hba_word *w, struct rule *r,
+    struct err *e)
+{
+	struct hba_word value;
+
+	if (r->said.method != AUTH_GSS)
+		return take_map(w, r, e);
+	if (take_value(w, "include_realm=", &value)) {
+		r->said.include_realm = value.len == 1 && *value.at == '1';
+		return 0;
+	}
+	if (!take_value(w, "krb_realm=", &value))
+		return take_map(w, r, e);
+	mem_free(r->realm);
+	r->realm = mem_strndup(value.at, value.len);
+	r->said.krb_realm = r->realm;
+	return r->realm != NULL ? 0 : err_nomem(e);
 }
 
 /* An option that PostgreSQL takes of a method that we don't know. */
@@ -220,9 +266,10 @@ static int take_options(struct hba_line *l, struct rule *r, struct err *e)
 	memcpy(r->options, w.at, w.len);
 	r->said.options = r->options;
 	while ((step = hba_line_next(l, &w)) == HBA_WORD) {
-		if (r->connection == HOSTGSSENC && is_gss_option(&w))
+		if (r->connection == HOSTGSSENC &&
+		    r->said.method != AUTH_GSS && is_gss_option(&w))
 			continue;
-		if (take_map(&w, r, e) != 0)
+		if (take_option(&w, r, e) != 0)
 			return -1;
 	}
 	return step == HBA_END ? 0 : err_set(e, ERRCODE_CONFIG_FILE_ERROR,

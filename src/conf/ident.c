@@ -3,10 +3,12 @@
 #include "conf/ident.h"
 
 #include <string.h>
+#include <strings.h>
 #include <utlist.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "conf/hba_regex.h"
 #include "conf/hba_source.h"
 
@@ -211,24 +213,32 @@ const char *ident_map_name(const struct ident_map *m)
 	return m->name;
 }
 
+/* Who wants in, as whom. */
+struct claim {
+	const char *system, *user;
+	int (*compare)(const char *a, const char *b);
+	int (*compare_bytes)(const char *a, const char *b, size_t n);
+};
+
 /* Is user the name of n, with the len bytes at took in the place of GROUP? */
 static bool is_made_of(const struct entry *n, const char *took, size_t len,
-    const char *user)
+    const struct claim *c)
 {
+	const char *const user = c->user;
 	const size_t before = (size_t)(n->group - n->user.name);
 	const char *const after = n->group + strlen(GROUP);
 
 	return strlen(user) == before + len + strlen(after) &&
-	    memcmp(user, n->user.name, before) == 0 &&
-	    memcmp(user + before, took, len) == 0 &&
-	    strcmp(user + before + len, after) == 0;
+	    c->compare_bytes(user, n->user.name, before) == 0 &&
+	    c->compare_bytes(user + before, took, len) == 0 &&
+	    c->compare(user + before + len, after) == 0;
 }
 
-static bool names_user(const struct pattern *p, const char *user)
+static bool names_user(const struct pattern *p, const struct claim *c)
 {
 	if (p->regex != NULL)
-		return hba_regex_fits(p->regex, user) == HBA_FITS;
-	return p->name == NULL || strcmp(p->name, user) == 0;
+		return hba_regex_fits(p->regex, c->user) == HBA_FITS;
+	return p->name == NULL || c->compare(p->name, c->user) == 0;
 }
 
 enum verdict { NO, YES, NEVER };
@@ -241,36 +251,41 @@ static enum hba_fit ident_fit_of(const struct entry *n, const char *system,
 	    hba_regex_group(n->system.regex, system, took, len);
 }
 
-static enum verdict ident_judge(const struct entry *n, const char *system,
-    const char *user)
+static enum verdict ident_judge(const struct entry *n, const struct claim *c)
 {
 	const char *took = "";
 	size_t len = 0;
 
 	if (n->system.regex == NULL) {
-		if (strcmp(n->system.name, system) != 0)
+		if (c->compare(n->system.name, c->system) != 0)
 			return NO;
-		return names_user(&n->user, user) ? YES : NO;
+		return names_user(&n->user, c) ? YES : NO;
 	}
-	switch (ident_fit_of(n, system, &took, &len)) {
+	switch (ident_fit_of(n, c->system, &took, &len)) {
 	case HBA_DIFFERS: return NO;
 	/* an error, as in PostgreSQL: no later line counts */
 	case HBA_DOUBT: return NEVER;
 	case HBA_FITS: break;
 	}
 	if (n->group == NULL)
-		return names_user(&n->user, user) ? YES : NO;
-	return is_made_of(n, took, len, user) ? YES : NO;
+		return names_user(&n->user, c) ? YES : NO;
+	return is_made_of(n, took, len, c) ? YES : NO;
 }
 
 bool ident_map_allows(const struct ident_map *m, const char *system,
-    const char *user)
+    const char *user, bool caseless)
 {
+	const struct claim c = {
+		.system = system,
+		.user = user,
+		.compare = caseless ? text_casecmp : strcmp,
+		.compare_bytes = caseless ? strncasecmp : strncmp,
+	};
 	const struct entry *n;
 	enum verdict v = NO;
 
 	DL_FOREACH(m->entries, n) {
-		v = ident_judge(n, system, user);
+		v = ident_judge(n, &c);
 		if (v != NO)
 			break;
 	}

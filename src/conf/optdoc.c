@@ -43,6 +43,7 @@ static const struct group groups[] = {
 	    "auth_hba_file", "auth_ident_file", "auth_hba_unknown",
 	    "auth_user", "auth_query", "auth_dbname", "auth_query_cache",
 	    "auth_query_cache_stale", "auth_ldap_options",
+	    "krb_server_keyfile", "krb_caseins_users",
 	    "scram_iterations", "auth_threads", "auth_queue",
 	    "max_unauthenticated", "max_unauthenticated_per_address",
 	    "login_memory", "auth_failure_delay", "auth_failure_log_rate",
@@ -172,7 +173,7 @@ static const char sample_head[] =
     "; servers, and which files are read and written.\n"
     "console_locked_settings = admin_users, stats_users, auth_*, *_tls*,"
     " *_channel_binding, *proxy*, server_require_*,"
-    " strict_permissions, conffile, logfile, pidfile, resolv_conf,"
+    " krb_*, strict_permissions, conffile, logfile, pidfile, resolv_conf,"
     " unix_socket_*, listen_*, http_listen_addr, http_listen_port,"
     " http_auth_token_file, user, server_check_query, server_reset_query,"
     " log_query_text\n"

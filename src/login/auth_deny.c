@@ -6,12 +6,22 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "conf/hba.h"
 #include "conf/ident.h"
+
+const struct ident_map *auth_map(const struct auth_request *rq)
+{
+	return rq->rule != NULL ? rq->rule->map : NULL;
+}
 
 bool auth_is_allowed(const struct auth_request *rq, const char *name)
 {
-	return rq->map != NULL ? ident_map_allows(rq->map, name, rq->user) :
-	    strcmp(name, rq->user) == 0;
+	const struct ident_map *const map = auth_map(rq);
+
+	if (map != NULL)
+		return ident_map_allows(map, name, rq->user, rq->caseless);
+	return (rq->caseless ? text_casecmp(name, rq->user) :
+	    strcmp(name, rq->user)) == 0;
 }
 
 static enum auth_result auth_deny_deny(struct auth *a, const char *code,

@@ -57,10 +57,10 @@ static enum auth_result decide(struct auth *a, const char *name)
 	if (auth_is_allowed(rq, name))
 		return rq->credentials != NULL ? AUTH_OK :
 		    auth_peer_deny(a, "");
-	if (rq->map == NULL)
+	if (auth_map(rq) == NULL)
 		return auth_peer_deny(a, "");
 	snprintf(detail, sizeof detail, "ident map %s cannot be matched",
-	    ident_map_name(rq->map));
+	    ident_map_name(auth_map(rq)));
 	return auth_peer_deny(a, detail);
 }
 
@@ -155,10 +155,10 @@ static enum auth_result auth_cert_begin(struct auth *a, struct writer *out)
 		return auth_cert_deny(a, "TLS client certificate required");
 	if (auth_is_allowed(rq, rq->cert_name))
 		return rq->credentials != NULL ? AUTH_OK : auth_cert_deny(a, "");
-	if (rq->map == NULL)
+	if (auth_map(rq) == NULL)
 		return auth_cert_deny(a, "TLS certificate name mismatch");
 	snprintf(detail, sizeof detail, "ident map: %s does not have a match",
-	    ident_map_name(rq->map));
+	    ident_map_name(auth_map(rq)));
 	return auth_cert_deny(a, detail);
 }
 

@@ -265,6 +265,14 @@ static void on_woken(struct auth *a)
 	login_read_on(c);
 }
 
+static const char *options_of(const struct login *l,
+    const struct settings *set)
+{
+	if (l->method == AUTH_GSS)
+		return set->krb_server_keyfile;
+	return l->rule != NULL ? l->rule->options : set->auth_ldap_options;
+}
+
 void login_begin_auth(struct client *c)
 {
 	const struct settings *set = sessions_settings(c->ss);
@@ -284,13 +292,13 @@ void login_begin_auth(struct client *c)
 		.type = l->method,
 		.user = l->user,
 		.credentials = login_credentials(c),
-		.map = l->rule != NULL ? l->rule->map : NULL,
+		.rule = l->rule,
 		.os_uid = l->method == AUTH_PEER ? peer_uid(c, &uid) : NULL,
 		.cert_name = l->method == AUTH_CERT ?
 		    cert_name(c, cert, sizeof cert) : NULL,
 		.tls = tls_state(&c->stream) == TLS_UP,
-		.options = l->rule != NULL ? l->rule->options :
-		    set->auth_ldap_options,
+		.options = options_of(l, set),
+		.caseless = l->method == AUTH_GSS && set->krb_caseins_users,
 		.addr = &c->addr,
 		.scram_iterations = set->scram_iterations,
 		.random = &c->ss->random,

@@ -57,8 +57,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		m = ident_find(i, "m");
 	if (m != NULL) {
 		assert(strcmp(ident_map_name(m), "m") == 0);
-		(void)ident_map_allows(m, "ann@example.com", "ann");
-		(void)ident_map_allows(m, "", "x");
+		(void)ident_map_allows(m, "ann@example.com", "ann",
+		    true);
+		(void)ident_map_allows(m, "", "x", false);
 	}
 	ident_free(&i);
 	ident_free(&strict);

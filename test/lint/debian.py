@@ -73,7 +73,8 @@ def check_parts():
     wanted = {}
     for modules in re.findall(r"PKG_CHECK_MODULES\(\[\w+\], \[(.*?)\]",
                               configure):
-        for name, lowest in re.findall(r"(\w+)(?: >= ([\d.]+))?", modules):
+        for name, lowest in re.findall(r"([\w-]+)(?: >= ([\d.]+))?",
+                                       modules):
             wanted[name] = f">= {lowest}" if lowest else None
     del wanted["cmocka"]
     told = json.loads(subprocess.run(

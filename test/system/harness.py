@@ -554,6 +554,7 @@ def process_env():
 CODES = {"28000": ["SSL required", "no username supplied",
                    '"trust" authentication failed',
                    "certificate authentication failed",
+                   "GSSAPI authentication failed",
                    "unix socket login rejected", "login rejected",
                    "no authentication method is found", "not allowed",
                    "auth_ldap_options is null",

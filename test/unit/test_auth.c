@@ -15,6 +15,7 @@
 
 #include "base/crypto.h"
 #include "base/mem.h"
+#include "conf/hba.h"
 #include "conf/hba_source.h"
 #include "conf/ident.h"
 #include "pool/credentials.h"
@@ -233,6 +234,7 @@ static void test_methods_where_another_vouches(void **state)
 	};
 	struct err e;
 	struct ident *i = ident_parse(&src, &e);
+	const struct hba_rule rule = { .map = ident_find(i, "m") };
 
 	for (size_t n = 0; n < COUNT(rows); n++) {
 		struct credentials *c = rows[n].known ?
@@ -244,7 +246,7 @@ static void test_methods_where_another_vouches(void **state)
 			.user = is_peer && strcmp(name, "user") == 0 ?
 			    me->pw_name : "user",
 			.credentials = c, .tls = rows[n].tls,
-			.map = rows[n].mapped ? ident_find(i, "m") : NULL,
+			.rule = rows[n].mapped ? &rule : NULL,
 			.os_uid = is_peer && rows[n].name != NULL ?
 			    &me->pw_uid : NULL,
 			.cert_name = rows[n].type == AUTH_CERT ?

@@ -287,6 +287,48 @@ static void test_method_and_options_come_with_the_rule(void **state)
 	}
 }
 
+#ifdef HAVE_GSSAPI
+static void test_gss_comes_with_its_options(void **state)
+{
+	static const struct {
+		const char *options;
+		bool include_realm;
+		const char *krb_realm, *map;
+	} rows[] = {
+		{ "", true, NULL, NULL },
+		{ "include_realm=1", true, NULL, NULL },
+		{ "include_realm=0", false, NULL, NULL },
+		{ "include_realm=yes", false, NULL, NULL },
+		{ "include_realm=11", false, NULL, NULL },
+		{ "include_realm=0 include_realm=1", true, NULL, NULL },
+		{ "krb_realm=A.B krb_realm=\"C D\"", true, "C D", NULL },
+		{ "krb_realm=", true, "", NULL },
+		{ "map=m include_realm=0 krb_realm=A", false, "A", "m" },
+	};
+	struct got g = { .skip = false };
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		snprintf(text, sizeof(text), "host all all all gss %s",
+		    rows[i].options);
+		struct hba *h = parse(&g, text);
+		const struct hba_rule *const r = find(h, "::1", "d", "u");
+
+		assert_string_equal(g.buf, "");
+		assert_non_null(r);
+		assert_int_equal(r->method, AUTH_GSS);
+		assert_int_equal(r->include_realm, rows[i].include_realm);
+		if (rows[i].krb_realm != NULL)
+			assert_string_equal(r->krb_realm, rows[i].krb_realm);
+		else
+			assert_null(r->krb_realm);
+		assert_int_equal(r->map != NULL, rows[i].map != NULL);
+		hba_unref(&h);
+	}
+}
+#endif
+
 static void test_a_faulty_line_refuses_the_file(void **state)
 {
 	static const struct {
@@ -299,6 +341,14 @@ static void test_a_faulty_line_refuses_the_file(void **state)
 		{ "host , all all trust", "a name is missing" },
 		{ "host a,,b all all trust", "a name is missing" },
 		{ "host a ,b all all trust", "a name is missing" },
+#ifdef HAVE_GSSAPI
+		{ "local all all gss",
+		    "a local rule cannot have the method \"gss\"" },
+		{ "host all all all gss compat_realm=1",
+		    "unknown option \"compat_realm\"" },
+		{ "host all all all md5 krb_realm=A",
+		    "unknown option \"krb_realm\"" },
+#endif
 		{ "hostgssenc all all all gss nonsense=1",
 		    "unknown option \"nonsense\"" },
 		{ "host \"\" all all trust", "an empty name" },
@@ -353,7 +403,7 @@ static void test_a_faulty_line_refuses_the_file(void **state)
 		{ "local all all peer map=none",
 		    "unknown ident map \"map=none\"" },
 		{ "host all all all trust map=m",
-		    "neither peer nor cert, but \"map=m\"" },
+		    "neither peer, cert nor gss, but \"map=m\"" },
 		{ "host all all all md5 ldapbindpasswd=secret",
 		    "unknown option \"ldapbindpasswd\"" },
 		{ "host all all all trust, x", "unknown option \",\"" },
@@ -399,7 +449,10 @@ static void test_what_nobody_here_knows_refuses_the_file_or_is_skipped(
 		{ "local all @roles reject", "\"+crew\" is not supported: "
 		    "members of roles are not known here" },
 		{ "host all all all pam", "unsupported method \"pam\"" },
+		{ "host all all all sspi", "unsupported method \"sspi\"" },
+#ifndef HAVE_GSSAPI
 		{ "host all all all gss", "unsupported method \"gss\"" },
+#endif
 		{ "host all all all ident", "unsupported method \"ident\"" },
 		{ "hostssl all all all cert clientcert=verify-ca",
 		    "unknown option \"clientcert\"" },
@@ -737,6 +790,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first_rule_that_fits_decides),
 		cmocka_unit_test(test_method_and_options_come_with_the_rule),
+#ifdef HAVE_GSSAPI
+		cmocka_unit_test(test_gss_comes_with_its_options),
+#endif
 		cmocka_unit_test(test_a_faulty_line_refuses_the_file),
 		cmocka_unit_test(
 		    test_what_nobody_here_knows_refuses_the_file_or_is_skipped),

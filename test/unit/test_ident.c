@@ -104,7 +104,7 @@ static void test_lines_of_a_map_are_looked_through_in_order(void **state)
 		assert_non_null(m);
 		assert_string_equal(ident_map_name(m), rows[n].map);
 		assert_int_equal(ident_map_allows(m, rows[n].system,
-		    rows[n].user), rows[n].allowed);
+		    rows[n].user, false), rows[n].allowed);
 	}
 	assert_null(ident_find(i, "four"));
 	assert_null(ident_find(i, ""));
@@ -158,8 +158,8 @@ static void test_roles_are_skipped_where_that_is_wanted(void **state)
 	assert_string_equal(g.buf, "(skip) ident line 1: \"+b\" is not "
 	    "supported: members of roles are not known here (m:1): skipped\n"
 	    "(skip) could not parse ident config line 1\n");
-	assert_true(ident_map_allows(ident_find(i, "m"), "a", "c"));
-	assert_false(ident_map_allows(ident_find(i, "m"), "a", "+b"));
+	assert_true(ident_map_allows(ident_find(i, "m"), "a", "c", false));
+	assert_false(ident_map_allows(ident_find(i, "m"), "a", "+b", false));
 	ident_free(&i);
 }
 

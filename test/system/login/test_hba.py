@@ -214,7 +214,7 @@ def test_line_that_cannot_be_used_refuses_the_file(pooler, line, why):
 def test_lines_that_only_postgresql_knows_can_be_skipped(pooler):
     """config-files.md 9: auth_hba_unknown"""
     p = hba(pooler, ADMIN + "host all +crew all reject\n"
-            "host all all all gss\nhost all app all trust\n",
+            "host all all all sspi\nhost all app all trust\n",
             auth_hba_unknown="skip")
     assert p.raw("app").value("select 1") == "1"
     for line in (3, 4):

@@ -61,6 +61,7 @@ certificate authentication failed
 unix socket login rejected
 PAM authentication failed
 LDAP authentication failed
+GSSAPI authentication failed
 auth_ldap_options is null
 ldap is not supported by this build
 no authentication method is found
@@ -180,6 +181,7 @@ NOT_HERE = {
      "be told"): "sim/test_copy_sync.py",
     ("login", "PAM authentication failed"): "needs PAM: test_pam.py",
     ("login", "LDAP authentication failed"): "needs LDAP: test_ldap.py",
+    ("login", "GSSAPI authentication failed"): "needs a KDC: test_gss.py",
     ("login", "auth_ldap_options is null"): "needs LDAP: test_ldap.py",
     ("login", "ldap is not supported by this build"): "depends on the build",
     ("login", "bouncer resources exhaustion"): "no memory",
