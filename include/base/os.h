@@ -27,6 +27,12 @@ int os_accept(int fd, struct sockaddr *from, socklen_t *len);
 /* Close all descriptors from fd on. */
 void os_close_from(int fd);
 
+/*
+ * The private mapping p of n bytes, made longer; it may move. NULL: there is no
+ * memory, and p is as before.
+ */
+void *os_map_longer(void *p, size_t n, size_t more);
+
 /* As recvmsg(2) and recv(2). Bytes that are discarded need not be in buf then. */
 ssize_t os_recvmsg(int fd, struct msghdr *m);
 ssize_t os_discard(int fd, void *buf, size_t n);

@@ -115,21 +115,17 @@ void *mem_resize(void *p, size_t n)
 	return mem_must_fail() ? NULL : realloc(p, n > 0 ? n : 1);
 }
 
-static void *mapped(void *p)
-{
-	return p == MAP_FAILED ? NULL : p;
-}
-
 void *mem_map(size_t n)
 {
-	return mem_must_fail() ? NULL : mapped(mmap(NULL, n,
-	    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	void *const p = mem_must_fail() ? MAP_FAILED : mmap(NULL, n,
+	    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
 }
 
 void *mem_map_longer(void *p, size_t n, size_t more)
 {
-	return mem_must_fail() ? NULL : mapped(mremap(p, n, more,
-	    MREMAP_MAYMOVE));
+	return mem_must_fail() ? NULL : os_map_longer(p, n, more);
 }
 
 void mem_unmap(void *p, size_t n)

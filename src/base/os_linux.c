@@ -51,6 +51,13 @@ void os_close_from(int fd)
 	(void)syscall(SYS_close_range, (unsigned)fd, UINT_MAX, 0);
 }
 
+void *os_map_longer(void *p, size_t n, size_t more)
+{
+	void *const longer = mremap(p, n, more, MREMAP_MAYMOVE);
+
+	return longer == MAP_FAILED ? NULL : longer;
+}
+
 /* TCP drops the bytes, Unix sockets give them once more. */
 ssize_t os_discard(int fd, void *buf, size_t n)
 {

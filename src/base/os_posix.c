@@ -2,11 +2,16 @@
  * SPDX-License-Identifier: ISC */
 #include "base/os.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+#include "base/num.h"
 
 #define LOOK_MS 10	/* from look to look whether a process is there */
 
@@ -83,12 +88,42 @@ ssize_t os_recvmsg(int fd, struct msghdr *m)
 	return n;
 }
 
+#ifdef HAVE_CLOSEFROM
 void os_close_from(int fd)
 {
-	const long end = sysconf(_SC_OPEN_MAX);
+	closefrom(fd);
+}
+#else
+/* The limit of descriptors may be millions, so ask which of them are open. */
+void os_close_from(int fd)
+{
+	DIR *const open_ones = opendir("/dev/fd");
+	const struct dirent *e;
+	int last = open_ones == NULL ? (int)sysconf(_SC_OPEN_MAX) : fd;
 
-	for (; fd < end; fd++)
+	while (open_ones != NULL && (e = readdir(open_ones)) != NULL) {
+		uint32_t n;
+
+		if (num_parse_u32(e->d_name, &n) == 0 && (int)n > last)
+			last = (int)n;
+	}
+	if (open_ones != NULL)
+		(void)closedir(open_ones);
+	for (; fd <= last; fd++)
 		close(fd);
+}
+#endif
+
+void *os_map_longer(void *p, size_t n, size_t more)
+{
+	void *const longer = mmap(NULL, more, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (longer == MAP_FAILED)
+		return NULL;
+	memcpy(longer, p, n);
+	(void)munmap(p, n);
+	return longer;
 }
 
 ssize_t os_discard(int fd, void *buf, size_t n)

@@ -35,7 +35,7 @@ RULES = [
     ("epoll", CODE, r"\bepoll_\w+\s*\(|\bEPOLL[A-Z]\w*",
      "src/io/poller_epoll.c"),
     ("calls of Linux", CODE,
-     r"(?<![\w.>])(?:accept4|close_range|eventfd|inotify_\w+|pipe2|prctl"
+     r"(?<![\w.>])(?:accept4|close_range|eventfd|inotify_\w+|mremap|pipe2|prctl"
      r"|sched_\w+|signalfd|splice|syscall|timerfd_\w+)\s*\("
      r"|\b(?:F_SETPIPE_SZ|MSG_CMSG_CLOEXEC|MSG_ERRQUEUE|MSG_MORE|MSG_TRUNC"
      r"|MSG_ZEROCOPY|SOCK_CLOEXEC|SOCK_NONBLOCK)\b", "src/base/os_linux.c"),

@@ -8,9 +8,11 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -224,6 +226,25 @@ static void test_descriptors_are_closed_from_a_number_on(void **state)
 	assert_int_equal(status, 0);
 }
 
+static void test_longer_mapping_has_the_bytes_of_before(void **state)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *p = mmap(NULL, page, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_ptr_not_equal(p, MAP_FAILED);
+	memcpy(p, "bytes", 6);
+	p = os_map_longer(p, page, 512 * page);
+	assert_non_null(p);
+	assert_string_equal(p, "bytes");
+	assert_int_equal(p[512 * page - 1], 0);
+	/* more than any address space has */
+	assert_null(os_map_longer(p, 512 * page, SIZE_MAX - page));
+	assert_string_equal(p, "bytes");
+	assert_int_equal(munmap(p, 512 * page), 0);
+}
+
 static void test_bytes_are_spliced_or_that_is_refused(void **state)
 {
 	int pipe[2], ends[2];
@@ -282,6 +303,7 @@ int main(void)
 		cmocka_unit_test(test_peer_of_a_socket_is_known),
 		cmocka_unit_test(test_received_descriptor_ends_at_exec_and_its_sender_is_known),
 		cmocka_unit_test(test_descriptors_are_closed_from_a_number_on),
+		cmocka_unit_test(test_longer_mapping_has_the_bytes_of_before),
 		cmocka_unit_test(test_bytes_are_spliced_or_that_is_refused),
 		cmocka_unit_test(test_cpus_are_set_as_they_were),
 		cmocka_unit_test(test_wait_for_a_semaphore_ends_in_time),
