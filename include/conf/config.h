@@ -46,6 +46,7 @@ struct config_db {
 							 * CONFIG_UNSET */
 	int max_db_connections, max_db_client_connections;
 	usec_t server_lifetime, query_wait_timeout, pin_timeout;
+	usec_t server_down_timeout;
 	int load_balance_hosts, target_session_attrs;	/* enums of these */
 	struct config_tls tls;
 	struct config_db *next;	/* in file order */
@@ -58,7 +59,8 @@ struct config_user {
 	int max_user_connections, max_user_client_connections, max_pinned;
 	char *startup_parameters;	/* NULL: none */
 	usec_t query_timeout, idle_transaction_timeout, transaction_timeout,
-	    client_idle_timeout, query_wait_timeout, pin_timeout;
+	    client_idle_timeout, query_wait_timeout, pin_timeout,
+	    server_down_timeout;
 	struct config_secret secret;	/* for servers */
 	struct config_user *next;	/* in byte order of the names */
 };

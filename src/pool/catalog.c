@@ -450,7 +450,7 @@ static int make_console(struct catalog *c)
 	own->pool_size = 2;
 	own->min_pool_size = own->reserve_pool_size = CONFIG_UNSET;
 	own->server_lifetime = own->query_wait_timeout = CONFIG_UNSET;
-	own->pin_timeout = CONFIG_UNSET;
+	own->pin_timeout = own->server_down_timeout = CONFIG_UNSET;
 	own->max_pinned = CONFIG_UNSET;
 	own->pool_mode = POOL_STATEMENT;
 	own->session_state = own->listen_lost = CONFIG_UNSET;

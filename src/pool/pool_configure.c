@@ -133,7 +133,9 @@ void pool_configure(struct pool *p, const struct config *config)
 	l->login_retry = l->attrs != ATTRS_ANY &&
 	    s->server_login_retry > SEEK_RETRY ? SEEK_RETRY :
 	    s->server_login_retry;
-	l->down_timeout = may_fail_over(db) ? 0 : s->server_down_timeout;
+	l->down_timeout = first_given_time(u ? u->server_down_timeout : -1,
+	    db->server_down_timeout,
+	    may_fail_over(db) ? 0 : s->server_down_timeout);
 	l->idle_timeout = s->server_idle_timeout;
 	l->check_delay = s->server_check_delay;
 	l->login_concurrency = s->server_login_concurrency;

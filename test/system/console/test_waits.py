@@ -156,6 +156,28 @@ def test_login_to_a_server_that_is_down_ends_early(pooler):
     assert "server_login_retry" in err["H"]
 
 
+@pytest.mark.database("server_down_timeout")
+@pytest.mark.user("server_down_timeout")
+@pytest.mark.parametrize("entry,user,ends", [
+    ("server_down_timeout=0.1", "", True),
+    ("host=127.0.0.1,127.0.0.2 server_down_timeout=0.1", "", True),
+    ("server_down_timeout=0", "", False),
+    ("server_down_timeout=0", "server_down_timeout=0.1", True),
+    ("server_down_timeout=0.1", "server_down_timeout=0", False),
+    ("server_down_timeout=-1", "", False)])
+def test_down_timeout_of_a_database_and_of_a_user(pooler, entry, user, ends):
+    """config-files.md 6"""
+    p = pooler({"p0": "host=127.0.0.1 " * ("host" not in entry) +
+                "port=1 " + entry},
+               users={"app": user} if user else {}, server_down_timeout=
+               60 if ends or "-1" in entry else 0.1, client_login_timeout=1)
+    c = p.open()
+    c.login("app", database="p0", wait=False)
+    assert c.recv_all().errors[0].fields["M"] == (
+        "server is down or cannot be reached (server_down_timeout)" if ends
+        else "client_login_timeout (server down)")
+
+
 @pytest.mark.parametrize("entry", [
     "host=127.0.0.1,127.0.0.2 port=1",
     "host=127.0.0.1 port=1 target_session_attrs=primary"])
