@@ -53,6 +53,7 @@ struct app {
 	struct load trial;		/* of a value for SET PERSIST */
 	struct load_hung hung;		/* threads that both have lost */
 	struct tls_watch tls_watch;	/* the first's */
+	struct tls_setup *next_tls;	/* owned; only within apply_tls() */
 	struct set_persisting *persisting;	/* owned; LL, oldest first */
 	unsigned persists;		/* asked for so far, as reloads */
 	unsigned reloads;		/* begun so far: the number of this one */

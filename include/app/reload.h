@@ -40,9 +40,9 @@ int apply_config(struct app *app, struct config *fresh,
 
 /*
  * The same configuration with TLS files read anew, at all workers. Takes tls. 0,
- * or -1: a worker does not answer, and nothing has changed.
+ * or -1 with e: a worker does not answer, or no memory; then nothing has changed.
  */
-int apply_tls(struct app *app, struct tls_setup *tls);
+int apply_tls(struct app *app, struct tls_setup *tls, struct err *e);
 
 /* Log as the configuration says; reopens file and syslog. */
 void apply_log(const struct app *app);

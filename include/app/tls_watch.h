@@ -17,6 +17,7 @@ struct tls_watch {
 	bool looking;			/* a thread does */
 	bool failed;			/* files of this print could not be used: */
 	uint8_t failed_print[TLS_PRINT];
+	uint8_t seen_print[TLS_PRINT];	/* by the last look */
 };
 
 /* Each tick, on the first worker. (tls_reload) */

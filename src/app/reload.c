@@ -428,24 +428,52 @@ int apply_config(struct app *app, struct config *fresh,
 	return rc;
 }
 
-int apply_tls(struct app *app, struct tls_setup *tls)
+/* Give each of the other workers its own of tls; all of them, or none: -1. */
+static int share_tls(struct app *app, const struct tls_setup *tls)
 {
-	if (!workers_hold(app)) {
-		tls_setup_free(&tls);
-		return -1;
-	}
-	put_tls_in_force(app, tls);
 	for (struct app *w = workers_next(app); w != NULL;
 	    w = workers_next(w)) {
-		struct tls_setup *const own = tls_setup_share(app->ss.tls);
-
-		/* where memory is short, one stays as it was */
-		if (own != NULL)
-			put_tls_in_force(w, own);
+		w->next_tls = tls_setup_share(tls);
+		if (w->next_tls == NULL)
+			return -1;
 	}
-	http_apply(app->http);
-	workers_let_go(app);
 	return 0;
+}
+
+/* Put in force what share_tls() gave, or free it. */
+static void end_tls(struct app *app, bool use)
+{
+	for (struct app *w = workers_next(app); w != NULL;
+	    w = workers_next(w)) {
+		if (use && w->next_tls != NULL)
+			put_tls_in_force(w, w->next_tls);
+		else
+			tls_setup_free(&w->next_tls);
+		w->next_tls = NULL;
+	}
+}
+
+int apply_tls(struct app *app, struct tls_setup *tls, struct err *e)
+{
+	int rc = -1;
+
+	if (!workers_hold(app)) {
+		tls_setup_free(&tls);
+		return err_set(e, ERRCODE_SYSTEM_ERROR,
+		    "a worker does not answer");
+	}
+	if (share_tls(app, tls) == 0) {
+		put_tls_in_force(app, tls);
+		end_tls(app, true);
+		http_apply(app->http);
+		rc = 0;
+	} else {
+		end_tls(app, false);
+		tls_setup_free(&tls);
+		(void)err_nomem(e);
+	}
+	workers_let_go(app);
+	return rc;
 }
 
 /* (spec/admin-console.md section 4.11) */

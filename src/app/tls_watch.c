@@ -23,8 +23,11 @@ struct look {
 	uint8_t known[TLS_PRINT];	/* what is in force */
 	bool has_failed;		/* so did these: */
 	uint8_t failed[TLS_PRINT];
-	uint8_t print[TLS_PRINT];	/* what is there */
-	bool tried;
+	uint8_t before[TLS_PRINT];	/* what the last look found */
+	uint8_t print[TLS_PRINT];	/* what is there, if it was seen */
+	bool seen;
+	bool changing;			/* they differ from those of the last look */
+	bool tried;			/* the files stayed the same meanwhile */
 	struct tls_setup *tls;		/* owned; NULL: why says why, if tried */
 	struct err why;
 };
@@ -40,12 +43,19 @@ static void look(struct offload_job *j)
 {
 	struct look *const l = container_of(j, struct look, job);
 
-	if (tls_setup_print(l->config, l->print) < 0 ||
-	    is_print(l->print, l->known) ||
+	uint8_t behind[TLS_PRINT];
+
+	l->seen = tls_setup_print(l->config, l->print) == 0;
+	if (!l->seen || is_print(l->print, l->known) ||
 	    (l->has_failed && is_print(l->print, l->failed)))
 		return;
-	l->tried = true;
+	/* half of a list of authorities is one, too: nobody may be writing */
+	l->changing = !is_print(l->print, l->before);
+	if (l->changing)
+		return;
 	l->tls = tls_setup_new(l->config, &l->why);
+	l->tried = tls_setup_print(l->config, behind) == 0 &&
+	    is_print(behind, l->print);
 }
 
 /* --- on the loop --- */
@@ -64,9 +74,12 @@ static void take(struct look *l)
 	struct tls_setup *const tls = l->tls;
 
 	l->tls = NULL;
-	/* a worker that hangs: another look will do */
-	if (apply_tls(l->app, tls) < 0)
+	/* the next look finds the same, and tries again */
+	if (apply_tls(l->app, tls, &l->why) < 0) {
+		log_warning("TLS files have changed on disk and are not in "
+		    "force yet: %s", l->why.text);
 		return;
+	}
 	w->failed = false;
 	log_info("TLS files have changed on disk and were read again");
 }
@@ -75,6 +88,12 @@ static void looked(struct offload_job *j)
 {
 	struct look *const l = container_of(j, struct look, job);
 
+	if (l->seen)
+		memcpy(l->app->tls_watch.seen_print, l->print,
+		    sizeof l->print);
+	if (l->changing)
+		log_at(LEVEL_DEBUG, NULL, "TLS files have changed on disk; they "
+		    "are read when a second look finds them the same");
 	/* a reload has read them anew, or others */
 	if (l->tried && l->config == l->app->config &&
 	    !handover_is_on(&l->app->admin))
@@ -107,6 +126,7 @@ static void begin(struct app *app)
 	memcpy(l->known, app->ss.tls->print, sizeof l->known);
 	l->has_failed = w->failed;
 	memcpy(l->failed, w->failed_print, sizeof l->failed);
+	memcpy(l->before, w->seen_print, sizeof l->before);
 	app->tls_watch.looking = true;
 	if (offload_submit(app->ss.offload, OFFLOAD_TLS_FILES, &l->job) !=
 	    OFFLOAD_TAKEN)

@@ -6,6 +6,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import threading
 
 import pytest
 
@@ -13,6 +14,7 @@ import pq
 from harness import as_user, binary, give, process_env, wait_until
 
 READ = "TLS files have changed on disk and were read again"
+CHANGING = "they are read when a second look finds them the same"
 KEPT = "TLS files have changed on disk and cannot be used as they are"
 
 
@@ -94,6 +96,28 @@ def test_half_of_a_pair_keeps_the_old_one_and_warns_once(pooler, certs, files,
     p.wait_log(READ)
     assert shown(p) == digest(certs.crt(second))
     assert p.log.count(KEPT) == 1
+
+
+def test_file_that_is_being_written_is_not_read(pooler, certs, files, pair):
+    """A part of a list of authorities is a list, too"""
+    p = start(pooler, certs, files, pair[0], tls_reload="auto", verbose=1,
+              client_tls_ca_file=files(certs.crt("ca"), "ca.crt"))
+    path = p.settings["client_tls_ca_file"]
+    over = threading.Event()
+
+    def write():
+        while not over.wait(0.01):
+            with open(path, "a", encoding="ascii") as f:
+                f.write("\n")
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        wait_until(lambda: p.log.count(CHANGING) >= 2, what="two looks")
+        assert READ not in p.log
+    finally:
+        over.set()
+        writer.join()
+    p.wait_log(READ)
 
 
 def test_missing_file_keeps_the_old_one(pooler, certs, files, pair):
