@@ -106,5 +106,7 @@ void mem_lib_wipe(bool on);
 void *secmem_zalloc(size_t n);
 char *secmem_strdup(const char *s);
 void secmem_free(void *p);
+/* In a child of the process that got the memory: fork(2) keeps no page locked. */
+void secmem_lock_again(void);
 
 #endif

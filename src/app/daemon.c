@@ -24,6 +24,7 @@
 #include "app/notify.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/num.h"
 #include "base/os.h"
 #include "base/text.h"
@@ -241,6 +242,7 @@ int daemon_detach(struct app *app, struct err *e)
 	/* not the leader of its session, it can't get a terminal again */
 	if (fork_on(e) < 0)
 		goto fail;
+	secmem_lock_again();
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		(void)dup2(null, fd);
 	if (null > STDERR_FILENO)

@@ -354,6 +354,7 @@ struct block {
 
 struct chunk {
 	struct chunk *prev, *next;	/* list of chunks with free blocks */
+	struct chunk *all_prev, *all_next;	/* in all_chunks */
 	struct block *free;
 	size_t mapped;		/* bytes, from here on */
 	size_t size;		/* of a block; 0: one block fills it */
@@ -366,6 +367,7 @@ struct chunk {
 /* Helper threads read files with secrets: of all lists and chunks. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+static struct chunk *all_chunks;	/* DL list by all_next */
 /* Per class, chunks with room; the first stays when it is empty. */
 static struct chunk *with_room[CLASSES];
 
@@ -384,7 +386,7 @@ static int class_of(size_t n)
 	return class;
 }
 
-/* Pages that start at a multiple of CHUNK. */
+/* Pages that start at a multiple of CHUNK. Called with the lock. */
 static struct chunk *map(size_t size)
 {
 	uint8_t *at = mmap(NULL, size + CHUNK, PROT_READ | PROT_WRITE,
@@ -406,7 +408,25 @@ static struct chunk *map(size_t size)
 	struct chunk *c = (struct chunk *)(at + before);
 
 	c->mapped = size;
+	DL_APPEND2(all_chunks, c, all_prev, all_next);
 	return c;
+}
+
+/* Called with the lock. */
+static void unmap(struct chunk *c)
+{
+	DL_DELETE2(all_chunks, c, all_prev, all_next);
+	munmap(c, c->mapped);
+}
+
+void secmem_lock_again(void)
+{
+	struct chunk *c;
+
+	pthread_mutex_lock(&lock);
+	DL_FOREACH2(all_chunks, c, all_next)
+		os_lock_pages(c, c->mapped);
+	pthread_mutex_unlock(&lock);
 }
 
 static struct chunk *chunk_new(int class)
@@ -445,9 +465,12 @@ static void *take(int class)
 
 static void *take_large(size_t n)
 {
-	struct chunk *c = n > SIZE_MAX - 2 * CHUNK ? NULL :
-	    map((n + HEADER + CHUNK - 1) / CHUNK * CHUNK);
+	struct chunk *c = NULL;
 
+	pthread_mutex_lock(&lock);
+	if (n <= SIZE_MAX - 2 * CHUNK)
+		c = map((n + HEADER + CHUNK - 1) / CHUNK * CHUNK);
+	pthread_mutex_unlock(&lock);
 	return c == NULL ? NULL : (uint8_t *)c + HEADER;
 }
 
@@ -492,7 +515,7 @@ static void give_back(struct chunk *c, struct block *b)
 	if (c->used > 0 || with_room[class]->next == NULL)
 		return;
 	DL_DELETE(with_room[class], c);
-	munmap(c, c->mapped);
+	unmap(c);
 }
 
 void secmem_free(void *p)
@@ -510,5 +533,7 @@ void secmem_free(void *p)
 		return;
 	}
 	secret_wipe(p, c->mapped - HEADER);
-	munmap(c, c->mapped);
+	pthread_mutex_lock(&lock);
+	unmap(c);
+	pthread_mutex_unlock(&lock);
 }

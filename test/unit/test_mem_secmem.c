@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -154,6 +155,49 @@ static void test_failed_allocation_is_told(void **state)
 	assert_null(secmem_zalloc(SIZE_MAX / 2));
 }
 
+/* kB that this process has locked, of proc(5). */
+static long locked(void)
+{
+	FILE *const f = fopen("/proc/self/status", "r");
+	char line[256];
+	long kb = -1;
+
+	while (f != NULL && kb < 0 && fgets(line, sizeof line, f) != NULL)
+		(void)sscanf(line, "VmLck: %ld", &kb);
+	if (f != NULL)
+		fclose(f);
+	return kb;
+}
+
+static void test_child_locks_what_it_got_from_its_parent(void **state)
+{
+	void *const small = secmem_zalloc(100), *const large =
+	    secmem_zalloc(100000);
+	const long before = locked();
+
+	(void)state;
+	assert_non_null(small);
+	assert_non_null(large);
+	memset(small, 1, 100);
+	memset(large, 1, 100000);
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		const bool none = locked() == 0;
+
+		secmem_lock_again();
+		_exit(none && locked() == before ? 0 : 1);
+	}
+	int status = -1;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	secmem_free(small);
+	secmem_free(large);
+	if (before <= 0)
+		skip();		/* the limit, or the system, allows none */
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +206,7 @@ int main(void)
 		cmocka_unit_test(test_freed_secret_is_wiped),
 		cmocka_unit_test(test_pages_are_left_out_of_core_dumps),
 		cmocka_unit_test(test_failed_allocation_is_told),
+		cmocka_unit_test(test_child_locks_what_it_got_from_its_parent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -343,6 +343,11 @@ def test_verbose_adds_debug_lines(pooler):
     assert " DEBUG " not in q.log and " NOISE " not in q.log
 
 
+def locked(pid):
+    with open("/proc/%d/status" % pid, encoding="ascii") as f:
+        return next(line for line in f if line.startswith("VmLck"))
+
+
 @pytest.mark.option("--daemon")
 def test_daemon_with_pid_file(pooler):
     """config-files.md 16: -d"""
@@ -357,6 +362,8 @@ def test_daemon_with_pid_file(pooler):
     pid = int(open(pidfile).read())
     try:
         assert os.stat(pidfile).st_mode & 0o777 & ~0o022 == 0o644 & ~0o022
+        # as much as without -d: memory for secrets is locked again
+        assert locked(pid) == locked(pooler().proc.pid)
 
         def answers():
             try:
