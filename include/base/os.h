@@ -68,6 +68,11 @@ bool os_process_await(int fd, pid_t pid, int ms);
  * user, if the system knows such.
  */
 void os_process_seclude(const char *name);
+/*
+ * From now on this process is the parent of what its descendants leave behind, if
+ * the system knows such; it must wait for them.
+ */
+void os_process_adopt(void);
 /* Pages that are written are not swapped, as far as a limit allows that. */
 void os_lock_pages(const void *p, size_t n);
 

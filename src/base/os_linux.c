@@ -143,6 +143,11 @@ void os_process_seclude(const char *name)
 	(void)prctl(PR_SET_DUMPABLE, 0);
 }
 
+void os_process_adopt(void)
+{
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
 void os_lock_pages(const void *p, size_t n)
 {
 	(void)mlock2(p, n, MLOCK_ONFAULT);

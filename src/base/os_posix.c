@@ -224,6 +224,10 @@ void os_process_seclude(const char *name)
 	(void)name;
 }
 
+void os_process_adopt(void)
+{
+}
+
 void os_lock_pages(const void *p, size_t n)
 {
 	(void)p;

@@ -1,7 +1,7 @@
 /* runner.c - a process of its own that runs commands and tells what they print.
  *
- * The process that is forked first only watches: it forks the one that serves
- * when there is something to do, and again when that has died.
+ * There are two processes. The first one watches: it forks the second one, which
+ * serves, when there is something to do, and again when the second one has died.
  * SPDX-License-Identifier: ISC */
 #include "io/runner.h"
 
@@ -31,7 +31,7 @@
 #define PATIENCE (3600 * USEC)
 #define PAUSE_MS 100		/* before one that died is replaced */
 
-/* An answer that a link has no room for yet. */
+/* An answer for which the socket of a link has no room yet. */
 struct unsent {
 	struct unsent *prev, *next;
 	struct runner_answer *answer;	/* owned */
@@ -85,7 +85,7 @@ static void flush_link(struct link *l)
 		drop_unsent(l, l->unsent);
 }
 
-/* A loop that hangs gets no more; it asks again when it is back. */
+/* A loop that hangs gets no more answers. It orders again when it goes on. */
 static void keep_unsent(struct link *l, const struct runner_answer *a)
 {
 	struct unsent *const u = l->count == UNSENT_MAX ? NULL :
@@ -162,7 +162,7 @@ static bool is_busy(const struct runner *r, const struct runner_job *with)
 	return false;
 }
 
-/* All who asked for the same are told of one answer. */
+/* Links that order the same get the answer of one command. */
 static void take_order(struct runner *r, const struct runner_order *o,
     size_t bytes)
 {
@@ -223,6 +223,29 @@ static void start_waiting(struct runner *r)
 	}
 }
 
+static bool is_job(const struct runner *r, pid_t pid)
+{
+	const struct runner_job *j;
+
+	DL_FOREACH(r->running, j) {
+		if (j->pid == pid)
+			return true;
+	}
+	return false;
+}
+
+/* What commands left behind has ended; a job that has is for the next turn. */
+static void reap(const struct runner *r)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	    info.si_pid != 0 && !is_job(r, info.si_pid)) {
+		(void)waitpid(info.si_pid, NULL, WNOHANG);
+		info.si_pid = 0;
+	}
+}
+
 static void look_after_jobs(struct runner *r)
 {
 	const usec_t now = time_precise();
@@ -235,6 +258,7 @@ static void look_after_jobs(struct runner *r)
 		else if (now >= j->until && !j->failed)
 			runner_job_kill(j);
 	}
+	reap(r);
 }
 
 /* --- links --- */
@@ -280,7 +304,7 @@ static void read_link(struct runner *r, struct link *l)
 
 /* --- what the pooler says to all of it --- */
 
-/* As little as the pooler has: it has become this user before. */
+/* The pooler has become this user already; so does this process. */
 static void become(const struct runner_word *w)
 {
 	if (geteuid() != 0 || w->uid == 0)
@@ -333,7 +357,7 @@ static void fill_poll(struct runner *r, size_t *n)
 	}
 }
 
-/* Until the first job's time is up; -1: for ever. */
+/* Milliseconds until the time of the first job is up; -1: for ever. */
 static int patience(const struct runner *r)
 {
 	const usec_t now = time_precise();
@@ -407,6 +431,7 @@ static _Noreturn void serve(int control)
 	struct runner r = { .control = control, .signals = open_signals() };
 	struct runner_job *j, *next;
 
+	os_process_adopt();
 	while (r.signals >= 0 && turn(&r) == 0)
 		;
 	/* nothing outlives the pooler */
@@ -417,7 +442,7 @@ static _Noreturn void serve(int control)
 
 /* --- the process that watches --- */
 
-/* Until the pooler has a word for it. Returns false when that is gone. */
+/* Wait until the pooler says something. Returns false if the pooler is gone. */
 static bool await_word(int control)
 {
 	struct pollfd p = { .fd = control, .events = POLLIN };
@@ -431,7 +456,7 @@ static bool await_word(int control)
 	return n > 0;
 }
 
-/* The user is changed here, so that each that serves is that user. */
+/* This process changes its user, so each process that it forks has that user. */
 static bool is_about_user(int control)
 {
 	struct runner_word w;
@@ -440,15 +465,26 @@ static bool is_about_user(int control)
 	    w.kind == RUNNER_BECOME;
 }
 
+/* Of pid. What one that was killed has left behind is waited for, too. */
+static int await_end(pid_t pid)
+{
+	int status = -1;
+	pid_t ended;
+
+	do
+		ended = waitpid(-1, &status, 0);
+	while (ended != pid && (ended > 0 || errno == EINTR));
+	return ended == pid ? status : -1;
+}
+
 static void serve_by_child(int control)
 {
 	const pid_t pid = fork();
-	int status = -1;
 
 	if (pid == 0)
 		serve(control);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	const int status = pid > 0 ? await_end(pid) : -1;
+
 	if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		_exit(0);
 	(void)poll(NULL, 0, PAUSE_MS);
@@ -458,6 +494,7 @@ _Noreturn void runner_main(int control)
 {
 	struct runner user = { .control = control };
 
+	os_process_adopt();
 	while (await_word(control)) {
 		if (is_about_user(control))
 			(void)read_control(&user);
@@ -478,7 +515,7 @@ int runner_pair(int ends[2])
 	return 0;
 }
 
-/* Signals that are for the pooler may be sent to all of its group. */
+/* A signal for the pooler may be sent to its whole process group. */
 static void ignore_signals(void)
 {
 	static const int all[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE,
@@ -487,13 +524,13 @@ static void ignore_signals(void)
 
 	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
 		(void)signal(all[i], SIG_IGN);
-	/* its parent may have ignored it: then nothing would be waited for */
+	/* if the parent ignored it, waitpid(2) would find no children */
 	(void)signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Nobody must wait for us because we hold a terminal, a pipe or a socket. */
+/* Others may wait until a terminal, a pipe or a socket is closed: we hold none. */
 static int leave_all(int control)
 {
 	const int null = open("/dev/null", O_RDWR);

@@ -1,6 +1,7 @@
 # test_passwords.py - servers' passwords that change by themselves.
 # SPDX-License-Identifier: ISC
 import contextlib
+import ctypes
 import itertools
 import os
 import signal
@@ -11,7 +12,7 @@ import pytest
 
 import pq
 from harness import (BIG, PASSWORDS, Load, as_user, binary, has_ended,
-                     process_env, read, wait_until)
+                     process_env, read, state_of, wait_until)
 from test_secrets import places
 
 TICK = itertools.count(1)
@@ -394,6 +395,44 @@ def test_command_is_over_when_its_own_process_is(pooler, pg):
     assert p.raw().value("select 1") == "1"
     left = int(read(p.dir + "/pid"))
     wait_until(lambda: has_ended(left), what="the end of what was left")
+
+
+def adopt():
+    """This process gets what those below it leave behind, as process 1 does."""
+    assert ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0
+
+
+def test_what_a_command_leaves_behind_is_waited_for(pooler, pg):
+    """No zombie stays where process 1 waits for nobody, as in a container"""
+    p = start(pooler, "user=u_scram password_command=%s/leave")
+    script(p, "leave", "sleep 1000 & echo $! > %s/pid" % p.dir,
+           "echo pw_three")
+    p.write()
+    p.launch(preexec_fn=adopt)
+    p.wait_log("process up: ")
+    assert p.raw().value("select 1") == "1"
+    left = int(read(p.dir + "/pid"))
+    wait_until(lambda: state_of(left) is None, what="its end to be noted")
+
+
+def test_pooler_waits_for_what_it_adopts(pooler, pg):
+    """As process 1 of a container: all that runs commands is killed"""
+    p = start(pooler, "user=u_scram password_command=%s/hang",
+              [("pw", "pw_three")], server_login_retry=1)
+    hanging(p)
+    p.write()
+    p.launch(preexec_fn=adopt)
+    p.wait_log("process up: ")
+    p.open().login("app", database="p0", wait=False)
+    wait_until(lambda: runs(p, "hang") == 1, what="the command")
+    below = runners(p)
+    command = [c for c in children(p.proc.pid) if c not in below][0]
+    for pid in below:
+        os.kill(pid, signal.SIGKILL)
+    for pid in below:
+        wait_until(lambda: state_of(pid) is None, what="%d to end" % pid)
+    p.put("go", "")
+    wait_until(lambda: state_of(command) is None, what="the command to end")
 
 
 @pytest.mark.parametrize("kind", ["missing", "folder", "not executable",
