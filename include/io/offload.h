@@ -74,6 +74,9 @@ void offload_limit(struct offload *o, enum offload_lane lane, int threads,
 enum offload_answer offload_submit(struct offload *o, enum offload_lane lane,
     struct offload_job *j);
 
+/* Does j, which was taken, still wait for a thread? */
+bool offload_is_queued(struct offload *o, const struct offload_job *j);
+
 /* Nobody wants the result any more; j may be gone when this returns. */
 void offload_cancel(struct offload *o, struct offload_job *j);
 

@@ -65,7 +65,10 @@ struct runner_ops {
 struct runner_link *runner_link_new(struct loop *l, int runner,
     const struct runner_ops *ops, void *arg);
 void runner_link_free(struct runner_link **l);
-/* 0, or -1: it cannot be reached. */
+/*
+ * 0, or -1: it cannot be reached, or no memory. An order that the socket has no
+ * room for is sent later; the caller has one order at a time for each tag.
+ */
 int runner_link_order(struct runner_link *l, const struct runner_order *o);
 
 #endif

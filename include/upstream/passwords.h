@@ -17,60 +17,63 @@ struct password;
 struct passwords;
 struct sessions;
 
-/* Whose password is wanted, and where it is from. All borrowed. */
+/* The password that a login wants: of which user, and from which source. All borrowed. */
 struct password_wish {
 	const struct config_secret *from;
 	const char *host, *user, *dbname;	/* PGHOST and so on */
+	const char *database;	/* whose pool wants it, with user */
 	int port;
 };
 
 enum password_result {
 	PASSWORD_READY,		/* w->credentials is the password */
 	PASSWORD_WAIT,		/* ready() is called, unless it leaves first */
-	PASSWORD_FAILED,	/* none can be had: see password_failure() */
+	PASSWORD_FAILED,	/* none can be had; the log says why */
 };
 
-/* Which password will do. */
+/* The passwords that a login can use. */
 enum password_want {
 	WANT_ANY,
 	WANT_RECENT,	/* a fresh one, or the old one if none can be had */
 	WANT_OTHER,	/* the server has refused the one that it got */
 };
 
-/* One that needs a password; embedded in its login. All zero but ready. */
+/* A login that needs a password; embedded in it. All zero, except ready. */
 struct password_wait {
 	struct password_wait *prev, *next;	/* private to passwords.c */
 	struct password *of;		/* counted; NULL: it asked for none */
 	bool waits;			/* private: is in the list of `of` */
 	enum password_want want;	/* private */
-	unsigned needs;			/* private: fetches that must be over */
-	unsigned generation;		/* private: of the password that it got */
+	unsigned needs;			/* private: so many fetches must have ended */
+	unsigned generation;		/* private: of the password that the login got */
 	struct credentials *credentials;	/* counted; NULL: none */
 	void (*ready)(struct password_wait *w, enum password_result r);
 };
 
 /* NULL: no memory. */
 struct passwords *passwords_new(struct sessions *ss);
-/* Nobody waits any more, and no thread has a job. */
+/* To be called when no login waits any more, and no thread has a job. */
 void passwords_free(struct passwords **t);
-/* Each tick: what is old is fetched again, what nobody used is forgotten. */
+/* A reload: fetches that failed are tried again at once. */
+void passwords_retry(struct passwords *t);
+/* Each tick: old passwords are fetched again, unused ones are forgotten. */
 void passwords_tick(struct passwords *t, usec_t now);
 
 /* The password to log in with. */
 enum password_result passwords_get(struct passwords *t,
     const struct password_wish *q, struct password_wait *w);
-/* The server has refused the one that w got: is there another by now? */
+/* The server has refused the password that w got. The result is another one. */
 enum password_result passwords_get_other(struct password_wait *w);
 /* The server has let w in. */
 void password_accept(struct password_wait *w);
-/* Has a server let anybody in with one from there? */
+/* Has a server ever accepted a password from the source of w? */
 bool password_is_proved(const struct password_wait *w);
-/* The login is over. Safe on one that asked for nothing. */
+/* The login has ended. w may be one that has not asked for a password. */
 void password_leave(struct password_wait *w);
-/* "password_command": of one that has asked. */
+/* "password_file" or "password_command". w must have asked. */
 const char *password_key(const struct password_wait *w);
 
-/* A password whose last fetch failed. All borrowed. */
+/* A password in use whose last fetch failed. All borrowed. */
 struct password_fact {
 	const char *host, *user;
 	int port;

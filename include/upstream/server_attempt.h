@@ -41,6 +41,7 @@ struct server_attempt {
 	struct password_wait password;	/* asked for where it changes */
 	void (*then)(struct server *s);	/* when it is there */
 	bool fetching;			/* it is waited for: in the pool's count */
+	usec_t fetched_at;		/* the wait was over; 0: there was none */
 	char *refusal;			/* owned: of that password; NULL */
 	char refusal_code[6];
 	uint8_t refusals;
@@ -85,5 +86,10 @@ bool server_password_refused(struct server *s, const struct report *r);
 struct credentials *server_password_secret(const struct server *s);
 /* What waits is over. */
 void server_password_end(struct server_attempt *a);
+/*
+ * Since when the server has kept its login waiting; what a password takes is not
+ * the server's fault. INT64_MAX: it does not.
+ */
+usec_t server_attempt_waits_since(const struct server *s);
 
 #endif

@@ -23,6 +23,7 @@
 #include "io/offload.h"
 #include "login/auth_cache.h"
 #include "login/peer.h"
+#include "upstream/passwords.h"
 #include "upstream/tls_setup.h"
 
 const char *reload_path(const struct app *app)
@@ -254,8 +255,6 @@ void apply_log(const struct app *app)
 #define NAMES_THREADS 4
 #define NAMES_QUEUE 1000
 #define CONFIG_QUEUE 10	/* one reading, and what it replaces */
-#define PASSWORD_THREADS 2
-#define PASSWORD_QUEUE 1000000	/* one for each password, at most */
 
 /* What all workers may have together. */
 static int reload_share(const struct app *app, int all)
@@ -283,7 +282,6 @@ void apply_threads(const struct app *app)
 	offload_limit(o, OFFLOAD_CONFIG, 1 + (int)app->hung.count,
 	    CONFIG_QUEUE);
 	offload_limit(o, OFFLOAD_TLS_FILES, 1, 1);
-	offload_limit(o, OFFLOAD_PASSWORD, PASSWORD_THREADS, PASSWORD_QUEUE);
 }
 
 void apply_memory(const struct app *app)
@@ -371,6 +369,7 @@ static int put_in_force(struct app *app, struct config *fresh,
 		put_tls_in_force(app, tls);
 	peer_apply(&app->ss);
 	auth_cache_clear(app->ss.answers);
+	passwords_retry(app->ss.passwords);
 	apply_threads(app);
 	apply_dns(app);
 	apply_mock(app);

@@ -21,6 +21,7 @@
 #include "session/server.h"
 #include "session/timers.h"
 #include "state/keep.h"
+#include "upstream/server_attempt.h"
 #include "upstream/server_launch.h"
 
 #define QUEUED_NOTICE "No server connection available in postgres backend, " \
@@ -334,7 +335,9 @@ static void check_logins(const struct round *r)
 
 		if (ps->state != SERVER_LOGIN)
 			return;
-		if (r->now - ps->born < patience ||
+		const usec_t since = server_attempt_waits_since(s);
+
+		if (since > r->now || r->now - since < patience ||
 		    s->host.kind == HOST_NONE)
 			continue;
 		hosts_abandon(p, s->host.item);

@@ -90,17 +90,21 @@ static void *run(void *arg)
 /* --- on the loop --- */
 
 /* Signals are the loop's. Called with the lock. */
-static void start_thread(struct offload *o, struct lane *l)
+static bool start_thread(struct offload *o, struct lane *l)
 {
 	sigset_t all, before;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&l->threads[l->started], NULL, run, l) == 0) {
+	const bool started = pthread_create(&l->threads[l->started], NULL,
+	    run, l) == 0;
+
+	if (started) {
 		(void)pthread_setname_np(l->threads[l->started++], "helper");
 		o->threads++;
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return started;
 }
 
 static void tell(struct offload_job *j)
@@ -252,6 +256,10 @@ void offload_limit(struct offload *o, enum offload_lane lane, int threads,
 	pthread_mutex_lock(&o->lock);
 	l->max_threads = threads < THREADS_MAX ? threads : THREADS_MAX;
 	l->max_queued = queue;
+	/* for jobs that wait already */
+	while (l->queued > l->started - l->busy &&
+	    l->started < l->max_threads && start_thread(o, l))
+		;
 	pthread_mutex_unlock(&o->lock);
 }
 
@@ -261,7 +269,7 @@ static enum offload_answer queue(struct offload *o, struct lane *l,
 {
 	/* a job that a thread is free for does not wait */
 	if (l->queued >= l->started - l->busy && l->started < l->max_threads)
-		start_thread(o, l);
+		(void)start_thread(o, l);
 	if (l->started == 0)
 		return OFFLOAD_NO_THREAD;
 	if (l->queued >= l->started - l->busy + l->max_queued)
@@ -283,6 +291,15 @@ enum offload_answer offload_submit(struct offload *o, enum offload_lane lane,
 
 	pthread_mutex_unlock(&o->lock);
 	return answer;
+}
+
+bool offload_is_queued(struct offload *o, const struct offload_job *j)
+{
+	pthread_mutex_lock(&o->lock);
+	const bool queued = j->queued;
+
+	pthread_mutex_unlock(&o->lock);
+	return queued;
 }
 
 void offload_cancel(struct offload *o, struct offload_job *j)

@@ -4,7 +4,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utlist.h>
 
+#include "base/container.h"
 #include "base/crypto.h"
 #include "base/mem.h"
 #include "io/fdpass.h"
@@ -13,8 +15,16 @@
 
 #define AT_ONCE 64		/* answers in one turn */
 
+/* An order that the socket had no room for. */
+struct unsent {
+	struct unsent *prev, *next;
+	struct runner_order *order;	/* owned; cut behind its words */
+};
+
 struct runner_link {
+	struct loop_task task;		/* scheduled while orders are unsent */
 	struct loop *loop;		/* borrowed */
+	struct unsent *unsent;		/* DL list, the oldest first */
 	const struct runner_ops *ops;
 	void *arg;
 	int runner;			/* borrowed */
@@ -23,8 +33,18 @@ struct runner_link {
 	struct runner_answer *answer;	/* owned: room for one */
 };
 
+static void drop_unsent(struct runner_link *l, struct unsent *u)
+{
+	DL_DELETE(l->unsent, u);
+	mem_free(u->order);
+	mem_free(u);
+}
+
 static void detach(struct runner_link *l)
 {
+	while (l->unsent != NULL)
+		drop_unsent(l, l->unsent);
+	loop_cancel(&l->task);
 	loop_unwatch(&l->watch);
 	if (l->fd >= 0)
 		close(l->fd);
@@ -57,6 +77,32 @@ static void on_readable(void *arg)
 			l->ops->answer(l->arg, a);
 		secret_wipe(a, (size_t)n);
 	}
+}
+
+static size_t order_bytes(const struct runner_order *o)
+{
+	return RUNNER_ORDER_HEAD + o->bytes;
+}
+
+/* 1: sent; 0: there is no room; -1: the runner is gone. */
+static int try_send(const struct runner_link *l, const struct runner_order *o)
+{
+	const ssize_t n = send(l->fd, o, order_bytes(o),
+	    MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	return n >= 0 ? 1 : errno == EAGAIN || errno == ENOBUFS ||
+	    errno == EINTR ? 0 : -1;
+}
+
+/* If the runner is gone, the end of the socket tells that, and drops the rest. */
+static void send_unsent(struct loop_task *t)
+{
+	struct runner_link *const l = container_of(t, struct runner_link, task);
+
+	while (l->unsent != NULL && try_send(l, l->unsent->order) > 0)
+		drop_unsent(l, l->unsent);
+	if (l->unsent == NULL)
+		loop_cancel(t);
 }
 
 static int attach(struct runner_link *l)
@@ -92,6 +138,7 @@ struct runner_link *runner_link_new(struct loop *loop, int runner,
 	l->ops = ops;
 	l->arg = arg;
 	l->fd = -1;
+	l->task.run = send_unsent;
 	l->answer = secmem_zalloc(sizeof *l->answer);
 	if (l->answer == NULL)
 		runner_link_free(&l);
@@ -110,10 +157,27 @@ void runner_link_free(struct runner_link **lp)
 	mem_free(l);
 }
 
+static int keep_unsent(struct runner_link *l, const struct runner_order *o)
+{
+	struct unsent *const u = mem_zalloc(sizeof *u);
+
+	if (u == NULL)
+		return -1;
+	u->order = mem_dup(o, order_bytes(o));
+	if (u->order == NULL) {
+		mem_free(u);
+		return -1;
+	}
+	DL_APPEND(l->unsent, u);
+	loop_fast_tick_on(l->loop, &l->task);
+	return 0;
+}
+
 int runner_link_order(struct runner_link *l, const struct runner_order *o)
 {
 	if (attach(l) < 0)
 		return -1;
-	return send(l->fd, o, RUNNER_ORDER_HEAD + o->bytes,
-	    MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
+	const int rc = l->unsent != NULL ? 0 : try_send(l, o);
+
+	return rc == 0 ? keep_unsent(l, o) : rc < 0 ? -1 : 0;
 }

@@ -22,10 +22,16 @@
 #include "session/sessions.h"
 
 #define LOOK USEC		/* between two looks at a file */
-#define UNUSED (3600 * USEC)	/* after which one is forgotten */
-#define RETRY_FIRST USEC	/* behind a failure; twice as long each time */
+#define HANGS USEC		/* a thread that reads for longer counts as lost */
+#define THREADS 2		/* that read files, besides the lost ones */
+#define QUEUE 1000000		/* at most one job for each password */
+#define SWEEP USEC		/* between two searches for unnamed sources */
+#define UNUSED (3600 * USEC)	/* then a password is forgotten */
+#define RETRY_FIRST USEC	/* after a failure; doubled each time */
 #define RETRY_MOST (30 * USEC)
 #define GRACE USEC		/* that the runner is given to kill a command */
+
+struct reading;
 
 struct password {
 	UT_hash_handle hh;
@@ -33,31 +39,35 @@ struct password {
 	struct passwords *table;	/* borrowed */
 	char *file, *command;		/* owned; one of them is NULL */
 	char *host, *user, *dbname;	/* owned */
+	char *database;			/* owned: of the pool that asked last */
 	int port;
 	usec_t ttl;
-	unsigned refs;			/* logins, and a file being read */
+	unsigned refs;			/* logins, and the thread that reads the file */
 	struct password_wait *waits;	/* DL list */
 	struct credentials *credentials;	/* counted; NULL: none yet */
 	unsigned generation;		/* counts other passwords */
-	bool proved;			/* a server has taken one of them */
-	bool refused;			/* ... refuses the last one */
+	bool proved;			/* a server has accepted one of its passwords */
+	bool refused;			/* a server has refused the last one */
 	bool fetching;
-	bool since_refusal;		/* what is fetched began after one */
-	bool reading;			/* a thread has the file */
+	bool since_refusal;		/* the fetch began after the refusal */
+	struct reading *reading;	/* borrowed: a thread has the file; NULL */
+	bool unnamed;			/* no pool has this source any more */
 	unsigned begun;			/* counts fetches */
 	struct secret_place place;	/* of the file, when it was read */
-	usec_t fetched_at;		/* the last that succeeded; 0: none */
-	usec_t looked_at;		/* when the last one was begun, or ended */
-	usec_t give_up_at;		/* while it is fetched */
-	usec_t used_at;			/* by a login */
-	usec_t pause;			/* before the next try; 0: none failed */
-	char *failure;			/* owned: why the last one failed; NULL */
+	usec_t fetched_at;		/* when the last fetch succeeded; 0: never */
+	usec_t looked_at;		/* when the last fetch began, or ended */
+	usec_t give_up_at;		/* end of the fetch under way */
+	usec_t used_at;			/* when a login asked last */
+	usec_t pause;			/* before the next try; 0: no failure */
+	char *failure;			/* owned: why the last fetch failed; NULL */
 };
 
 struct passwords {
 	struct sessions *ss;		/* borrowed */
 	struct runner_link *link;	/* owned */
 	struct password *all;		/* uthash by tag */
+	unsigned lost;			/* threads that read a file and hang */
+	usec_t swept_at;
 };
 
 static const char *key_of(const struct password *p)
@@ -81,11 +91,12 @@ static void password_free(struct password *p)
 	mem_free(p->host);
 	mem_free(p->user);
 	mem_free(p->dbname);
+	mem_free(p->database);
 	mem_free(p->failure);
 	mem_free(p);
 }
 
-/* The parts are apart by their NULs, so no two wishes look alike. */
+/* Each part is hashed by itself, so two different wishes have different tags. */
 static int make_tag(const struct password_wish *q, uint8_t tag[RUNNER_TAG])
 {
 	const char *const parts[] = {
@@ -115,9 +126,11 @@ static int copy_texts(struct password *p, const struct password_wish *q)
 	p->host = mem_strdup(q->host);
 	p->user = mem_strdup(q->user);
 	p->dbname = mem_strdup(q->dbname);
+	p->database = mem_strdup(q->database);
 	return (file != NULL) != (p->file != NULL) ||
 	    (command != NULL) != (p->command != NULL) || p->host == NULL ||
-	    p->user == NULL || p->dbname == NULL ? -1 : 0;
+	    p->user == NULL || p->dbname == NULL || p->database == NULL ?
+	    -1 : 0;
 }
 
 static struct password *password_new(struct passwords *t,
@@ -141,6 +154,19 @@ static struct password *password_new(struct passwords *t,
 	return NULL;
 }
 
+/* The last to ask is the one whose entry counts. */
+static void note_pool(struct password *p, const struct password_wish *q)
+{
+	char *const name = strcmp(p->database, q->database) == 0 ? NULL :
+	    mem_strdup(q->database);
+
+	p->unnamed = false;
+	if (name == NULL)
+		return;
+	mem_free(p->database);
+	p->database = name;
+}
+
 /* NULL: no memory. */
 static struct password *get_password(struct passwords *t,
     const struct password_wish *q)
@@ -153,8 +179,10 @@ static struct password *get_password(struct passwords *t,
 	HASH_FIND(hh, t->all, tag, sizeof tag, p);
 	if (p == NULL)
 		p = password_new(t, q, tag);
-	if (p != NULL)
-		p->ttl = q->from->ttl > 0 ? q->from->ttl : SECRET_TTL;
+	if (p == NULL)
+		return NULL;
+	p->ttl = q->from->ttl > 0 ? q->from->ttl : SECRET_TTL;
+	note_pool(p, q);
 	return p;
 }
 
@@ -179,13 +207,13 @@ static void give(struct password_wait *w)
 	w->generation = p->generation;
 }
 
-/* Has w seen another one than there is now? */
+/* Is the password now another one than w got? */
 static bool is_other(const struct password_wait *w)
 {
 	return w->generation != w->of->generation;
 }
 
-/* Is nothing more to come for w? Then *r is its result. */
+/* Does w wait for nothing more? Then *r is its result. */
 static bool is_over(const struct password_wait *w, enum password_result *r)
 {
 	const struct password *const p = w->of;
@@ -198,7 +226,7 @@ static bool is_over(const struct password_wait *w, enum password_result *r)
 	return early || over;
 }
 
-/* The first that need not wait any more; NULL: none. */
+/* The first login that need not wait any more; NULL: none. */
 static struct password_wait *find_over(const struct password *p,
     enum password_result *r)
 {
@@ -211,7 +239,7 @@ static struct password_wait *find_over(const struct password *p,
 	return NULL;
 }
 
-/* ready() may do anything: end other logins, too. */
+/* ready() may do anything, for example end other logins. */
 static void wake_over(struct password *p)
 {
 	struct password_wait *w;
@@ -225,7 +253,7 @@ static void wake_over(struct password *p)
 	}
 }
 
-/* A fetch is over. It began too early for those that still wait then. */
+/* A fetch has ended. Logins that still wait need one that begins after it. */
 static void wake(struct password *p)
 {
 	p->refs++;
@@ -237,15 +265,15 @@ static void wake(struct password *p)
 	p->refs--;
 }
 
-/* Pools whose logins failed need not wait until they are due. */
+/* Pools whose logins failed try again now, before their retry is due. */
 static void retry_pools(struct password *p)
 {
 	struct catalog *const c = p->table->ss->catalog;
+	const struct user *const u = catalog_find_user(c, p->user);
+	struct pool *pool;
 
-	for (struct pool *pool = c->pools; pool != NULL;
-	    pool = pool->hh.next) {
-		if (!pool->failing || strcmp(pool->key.user->name,
-		    p->user) != 0)
+	DL_FOREACH2(u != NULL ? u->pools : NULL, pool, user_next) {
+		if (!pool->failing)
 			continue;
 		pool_retry_now(pool);
 		catalog_touch_pool(c, pool);
@@ -283,7 +311,7 @@ static void on_failure(struct password *p, const char *why)
 		p->pause = RETRY_MOST;
 }
 
-/* It may be that the next one is not there yet. */
+/* If the server has refused the password, the next one may not be there yet. */
 static void on_same(struct password *p)
 {
 	if (!p->refused) {
@@ -291,7 +319,7 @@ static void on_same(struct password *p)
 		return;
 	}
 	on_failure(p, "gives the password that the server has refused");
-	/* or the server did not have it yet */
+	/* or the password was right, and the server did not know it yet */
 	retry_pools(p);
 }
 
@@ -337,7 +365,9 @@ static void fail_fetch(struct password *p, const char *why)
 
 struct reading {
 	struct offload_job job;
-	struct password *p;		/* counted; the thread leaves it alone */
+	struct password *p;		/* counted; the thread does not use it */
+	usec_t begun_at;
+	bool lost;			/* the thread hangs: another may be started */
 	char *path;			/* owned */
 	struct secret_place place;
 	char *text;			/* owned, wiped */
@@ -369,11 +399,27 @@ static void on_read(struct offload_job *j)
 	wake(p);
 }
 
+/* A thread that hangs is none for others. */
+static void limit_threads(const struct passwords *t)
+{
+	/* at the end of the process there are none any more */
+	if (t->ss->offload == NULL)
+		return;
+	offload_limit(t->ss->offload, OFFLOAD_PASSWORD, THREADS +
+	    (int)t->lost, QUEUE);
+}
+
 static void free_reading(struct offload_job *j)
 {
 	struct reading *const r = container_of(j, struct reading, job);
 
-	r->p->reading = false;
+	struct passwords *const t = r->p->table;
+
+	if (r->lost) {
+		t->lost--;
+		limit_threads(t);
+	}
+	r->p->reading = NULL;
 	r->p->refs--;
 	secmem_free(r->text);
 	mem_free(r->path);
@@ -390,9 +436,10 @@ static struct reading *reading_new(struct password *p)
 	if (r == NULL)
 		return NULL;
 	p->refs++;
-	p->reading = true;
+	p->reading = r;
 	r->job.ops = &ops;
 	r->p = p;
+	r->begun_at = time_now();
 	r->place = p->place;
 	r->path = mem_strdup(p->file);
 	r->text = secmem_zalloc(SECRET_BUFFER);
@@ -402,12 +449,39 @@ static struct reading *reading_new(struct password *p)
 	return NULL;
 }
 
+static bool share_folder(const struct password *a, const struct password *b)
+{
+	const char *const slash = strrchr(a->file, '/');
+	const size_t n = slash == NULL ? 0 : (size_t)(slash - a->file) + 1;
+
+	return strncmp(a->file, b->file, n) == 0 &&
+	    strchr(b->file + n, '/') == NULL;
+}
+
+/* Does a thread hang that reads a file beside p's? */
+static bool has_hung_neighbour(const struct password *p)
+{
+	if (p->table->lost == 0)
+		return false;
+	for (const struct password *q = p->table->all; q != NULL;
+	    q = q->hh.next) {
+		if (q->reading != NULL && q->reading->lost &&
+		    share_folder(p, q))
+			return true;
+	}
+	return false;
+}
+
+#define HUNG_NEIGHBOUR "another file of its folder does not come"
+
 /* NULL, or why it cannot be read. */
 static const char *order_file(struct password *p)
 {
-	/* one that hangs has its thread; there is none to lose for another */
-	if (p->reading)
+	/* its thread hangs; a second one would hang, too */
+	if (p->reading != NULL)
 		return NULL;
+	if (has_hung_neighbour(p))
+		return HUNG_NEIGHBOUR;
 	struct reading *const r = reading_new(p);
 
 	if (r == NULL)
@@ -480,7 +554,7 @@ static void on_answer(void *arg, struct runner_answer *a)
 	struct err e;
 
 	HASH_FIND(hh, t->all, a->tag, sizeof a->tag, p);
-	/* a command that another worker has ordered may have failed only there */
+	/* the failure may be of an order that another worker gave */
 	if (p == NULL || (!a->ok && (!p->fetching || a->more)))
 		return;
 	if (!a->more)
@@ -494,7 +568,7 @@ static void on_answer(void *arg, struct runner_answer *a)
 	wake(p);
 }
 
-/* What was ordered is lost, and ordered again from the next one. */
+/* The orders are lost with the process, and are given to the next one. */
 static void on_gone(void *arg)
 {
 	struct passwords *const t = arg;
@@ -542,7 +616,7 @@ static bool is_expired(const struct password *p, usec_t now)
 	return p->pause == 0 && now - p->fetched_at > p->ttl;
 }
 
-/* As soon as so many fetches are over, at the latest. */
+/* w waits until so many fetches have ended, at the latest. */
 static enum password_result wait_for(struct password_wait *w, unsigned needs)
 {
 	enum password_result r;
@@ -582,7 +656,7 @@ enum password_result passwords_get(struct passwords *t,
 enum password_result passwords_get_other(struct password_wait *w)
 {
 	struct password *const p = w->of;
-	/* one that has begun before may bring what was refused */
+	/* a fetch that began before may bring the refused password */
 	const bool was_on = p->fetching && !p->since_refusal;
 
 	w->want = WANT_OTHER;
@@ -618,7 +692,7 @@ void password_leave(struct password_wait *w)
 
 /* --- each tick --- */
 
-/* The workers come one behind the other: the first one's will do for all. */
+/* Workers renew one after the other, because one command serves all of them. */
 static usec_t renew_at(const struct password *p)
 {
 	const struct sessions *const ss = p->table->ss;
@@ -628,13 +702,46 @@ static usec_t renew_at(const struct password *p)
 	    (usec_t)ss->worker * tenth / (1 + ss->others);
 }
 
+/* Those behind a file that does not come would lose a thread each. */
+static void give_up_neighbours(struct passwords *t, const struct password *p)
+{
+	struct offload *const o = t->ss->offload;
+	struct password *q, *next;
+
+	HASH_ITER(hh, t->all, q, next) {
+		if (q->reading == NULL || !share_folder(p, q) ||
+		    !offload_is_queued(o, &q->reading->job))
+			continue;
+		offload_cancel(o, &q->reading->job);
+		fail_fetch(q, HUNG_NEIGHBOUR);
+	}
+}
+
+static void look_after_reading(struct password *p, usec_t now)
+{
+	struct reading *const r = p->reading;
+	struct passwords *const t = p->table;
+
+	if (r == NULL || r->lost || now - r->begun_at < HANGS ||
+	    offload_is_queued(t->ss->offload, &r->job))
+		return;
+	r->lost = true;
+	t->lost++;
+	p->refs++;
+	give_up_neighbours(t, p);
+	p->refs--;
+	limit_threads(t);
+}
+
 static void look_after(struct password *p, usec_t now)
 {
+	look_after_reading(p, now);
 	const usec_t looked = now - p->looked_at;
 
 	if (p->fetching && now >= p->give_up_at)
 		fail_fetch(p, "nothing has come within password_timeout");
-	else if (p->fetching || p->credentials == NULL || looked < p->pause)
+	else if (p->fetching || p->credentials == NULL || p->unnamed ||
+	    looked < p->pause)
 		return;
 	else if (now > renew_at(p) || p->pause > 0)
 		fetch(p, p->file != NULL);
@@ -649,10 +756,71 @@ static bool is_unused(const struct password *p, usec_t now)
 	return p->refs == 0 && !p->fetching && now - p->used_at > most;
 }
 
+static bool is_same_text(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* Is host one of the list? NULL is the folder of Unix sockets. */
+static bool is_listed(const char *list, const char *host)
+{
+	const size_t n = strlen(host);
+
+	if (list == NULL)
+		return host[0] == '/' || host[0] == '@';
+	for (const char *at = list;; at++) {
+		const size_t len = strcspn(at, ",");
+
+		if (len == n && memcmp(at, host, n) == 0)
+			return true;
+		at += len;
+		if (*at == '\0')
+			return false;
+	}
+}
+
+/* Would the pool that asked last ask for p again? */
+static bool is_named(const struct password *p)
+{
+	struct catalog *const c = p->table->ss->catalog;
+	struct database *const db = catalog_find_database(c, p->database);
+	struct user *const u = catalog_find_user(c, p->user);
+	const struct pool *const pool = db == NULL || u == NULL ? NULL :
+	    catalog_find_pool(c, db, u);
+	const struct config_secret *const from = pool == NULL ? NULL :
+	    catalog_pool_source(pool);
+
+	return from != NULL && is_same_text(from->file, p->file) &&
+	    is_same_text(from->command, p->command) &&
+	    db->conf->port == p->port && is_listed(db->conf->host, p->host);
+}
+
+/* What no entry names any more is no fault of today. */
+static void sweep(struct passwords *t)
+{
+	for (struct password *p = t->all; p != NULL; p = p->hh.next)
+		p->unnamed = p->refs == 0 && !is_named(p);
+}
+
+void passwords_retry(struct passwords *t)
+{
+	const usec_t now = time_now();
+
+	for (struct password *p = t->all; p != NULL; p = p->hh.next) {
+		if (!p->fetching && p->pause > 0)
+			p->looked_at = now - p->pause;
+	}
+	t->swept_at = 0;
+}
+
 void passwords_tick(struct passwords *t, usec_t now)
 {
 	struct password *p, *next;
 
+	if (now - t->swept_at >= SWEEP) {
+		t->swept_at = now;
+		sweep(t);
+	}
 	HASH_ITER(hh, t->all, p, next) {
 		if (is_unused(p, now))
 			password_free(p);
@@ -671,6 +839,7 @@ struct passwords *passwords_new(struct sessions *ss)
 	if (t == NULL)
 		return NULL;
 	t->ss = ss;
+	limit_threads(t);
 	t->link = runner_link_new(ss->loop, ss->runner, &ops, t);
 	if (t->link == NULL)
 		passwords_free(&t);
@@ -701,7 +870,7 @@ void passwords_each_failure(const struct passwords *t, password_fact_fn *fn,
 			.failure = p->failure,
 			.is_known = p->credentials != NULL };
 
-		if (p->failure != NULL)
+		if (p->failure != NULL && !p->unnamed)
 			fn(arg, &f);
 	}
 }

@@ -1,8 +1,9 @@
-/* server_attempt.c - a server until it is pooled, and its password where that
- * changes.
+/* server_attempt.c - a server connection before it is pooled, and its password if
+ * that changes by itself.
  * SPDX-License-Identifier: ISC */
 #include "upstream/server_attempt.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -99,10 +100,34 @@ static void set_waiting(struct server_attempt *a, bool waiting)
 	if (a->fetching == waiting)
 		return;
 	a->fetching = waiting;
-	if (waiting)
+	if (waiting) {
 		p->password_waits++;
-	else
+		/* password_timeout is for this, not server_connect_timeout */
+		timeout_stop(&a->server->timer);
+	} else {
 		p->password_waits--;
+	}
+}
+
+/* The server has its time for the login from now on. */
+static void go_on(struct server_attempt *a)
+{
+	struct server *const s = a->server;
+
+	if (!a->fetching)
+		return;
+	set_waiting(a, false);
+	a->fetched_at = time_now();
+	timeout_start(&s->ss->connect_list, &s->timer, a->fetched_at);
+}
+
+usec_t server_attempt_waits_since(const struct server *s)
+{
+	const struct server_attempt *const a = s->attempt;
+
+	if (a == NULL || a->fetching)
+		return INT64_MAX;
+	return a->fetched_at > s->ps.born ? a->fetched_at : s->ps.born;
 }
 
 void server_password_end(struct server_attempt *a)
@@ -145,7 +170,7 @@ static void on_got(struct password_wait *w, enum password_result r)
 	struct server_attempt *const a = attempt_of(w);
 	struct server *const s = a->server;
 
-	set_waiting(a, false);
+	go_on(a);
 	stream_resume(&s->stream);
 	if (r == PASSWORD_READY)
 		a->then(s);
@@ -165,6 +190,7 @@ static enum password_result ask(struct server *s,
 	return passwords_get(s->ss->passwords, &(struct password_wish){
 		.from = from, .host = host, .port = db->port,
 		.user = s->ps.pool->key.user->name, .dbname = db->dbname,
+		.database = s->ps.pool->key.db->name,
 	    }, &a->password);
 }
 
@@ -203,7 +229,7 @@ struct credentials *server_password_secret(const struct server *s)
 
 /* --- after a refusal --- */
 
-/* Nobody need wait for one that has never been right. */
+/* Clients need not wait for a password that no server has ever accepted. */
 static void refuse(struct server *s)
 {
 	struct server_attempt *const a = s->attempt;
@@ -233,14 +259,14 @@ static void on_other(struct password_wait *w, enum password_result r)
 {
 	struct server_attempt *const a = attempt_of(w);
 
-	set_waiting(a, false);
+	go_on(a);
 	if (r == PASSWORD_READY)
 		try_again(a->server);
 	else
 		refuse(a->server);
 }
 
-/* Of methods that PAM or LDAP serve the code is the other one. */
+/* PostgreSQL reports failures of PAM and LDAP with the other code. */
 static bool is_about_password(const struct server_attempt *a,
     const struct report *r)
 {
@@ -257,7 +283,7 @@ static bool note_refusal(struct server_attempt *a, const struct report *r)
 	return a->refusal != NULL;
 }
 
-/* Each time with another password than before: so it does not go on for ever. */
+/* Each try has another password than the one before, and their number is limited. */
 bool server_password_refused(struct server *s, const struct report *r)
 {
 	struct server_attempt *const a = s->attempt;

@@ -232,6 +232,26 @@ static void test_as_many_threads_as_allowed(void **state)
 	finish(&w);
 }
 
+static void test_higher_limit_is_for_jobs_that_wait_already(void **state)
+{
+	struct world w;
+	const struct job *first, *last;
+
+	(void)state;
+	start(&w);
+	first = submit(&w, OFFLOAD_LDAP, &stuck, 0);
+	last = submit(&w, OFFLOAD_LDAP, &stuck, 0);
+	await(&w, &w.gate.waiting, 1);
+	assert_false(offload_is_queued(w.offload, &first->job));
+	assert_true(offload_is_queued(w.offload, &last->job));
+	offload_limit(w.offload, OFFLOAD_LDAP, 2, 1000);
+	await(&w, &w.gate.waiting, 2);
+	assert_false(offload_is_queued(w.offload, &last->job));
+	open_gate(&w);
+	run_until(&w, 2);
+	finish(&w);
+}
+
 static void test_full_queue_refuses(void **state)
 {
 	struct world w;
@@ -336,6 +356,7 @@ int main(void)
 		cmocka_unit_test(test_result_comes_back_on_the_loop),
 		cmocka_unit_test(test_stuck_lane_holds_up_no_other),
 		cmocka_unit_test(test_as_many_threads_as_allowed),
+		cmocka_unit_test(test_higher_limit_is_for_jobs_that_wait_already),
 		cmocka_unit_test(test_full_queue_refuses),
 		cmocka_unit_test(test_cancelled_job_is_freed_and_not_told),
 		cmocka_unit_test(test_end_frees_what_waits),

@@ -484,6 +484,37 @@ def test_check_reads_files_and_looks_for_commands(pooler, pg):
     assert not os.path.exists(p.dir + "/was_run")
 
 
+def test_files_that_hang_keep_no_other_file_waiting(pooler, pg, slow_disk):
+    """Nor do many of one folder take a thread each"""
+    dead = ["d%d" % i for i in range(12)]
+    p = start(pooler, dict({d: "dbname=p0 user=u_scram password_file="
+                            "%%s/dead/%s" % d
+                            for d in dead}, alive="dbname=p0 user=u_scram "
+                           "password_file=%s/pw"), [("pw", "pw_three")],
+              server_login_retry=1)
+    p.env.update(LD_PRELOAD=slow_disk)
+    os.mkdir(p.dir + "/dead")
+    for d in dead:
+        p.put("dead/" + d, "pw_three", 0o600)
+        p.put("dead/%s.hang" % d, "")
+    p.start()
+    before = len(os.listdir("/proc/%d/task" % p.proc.pid))
+    waiting = []
+    for d in dead:
+        waiting.append(p.open())
+        waiting[-1].login("app", database=d, wait=False)
+    wait_until(lambda: len([n for n in os.listdir(p.dir + "/dead")
+                            if n.endswith(".waits")]) >= 2, what="two that hang")
+    assert p.raw(database="alive").value("select 1") == "1"
+    p.wait_log("another file of its folder does not come")
+    assert len(os.listdir("/proc/%d/task" % p.proc.pid)) <= before + 5
+    for d in dead:
+        os.unlink(p.dir + "/dead/%s.hang" % d)
+    for c in waiting:
+        c.finish_login("app")
+        assert c.value("select 1") == "1"
+
+
 # --- who waits --------------------------------------------------------------
 
 def hanging(p, name="hang"):
@@ -513,6 +544,80 @@ def test_many_logins_wait_for_one_command(pooler, pg):
         c.finish_login("app")
         assert c.value("select current_user") == "u_scram"
     assert runs(p, "hang") == 1
+
+
+def test_slow_command_makes_no_host_a_misfit(pooler, pg):
+    """What a list of hosts waits for is the server, not the password"""
+    p = start(pooler, "user=u_scram password_command=%%s/hang host=127.0.0.1,"
+              "127.0.0.1 port=%d target_session_attrs=read-write" % pg.port,
+              [("pw", "pw_three")])
+    hanging(p)
+    p.start()
+    c = p.open()
+    c.login("app", database="p0", wait=False)
+    # longer than an answer of the host may take
+    wait_until(lambda: [r for r in p.show("clients", database="p0")
+                        if int(r["wait"]) >= 2], what="two seconds of waiting")
+    p.put("go", "")
+    c.finish_login("app")
+    assert c.value("select 1") == "1"
+    assert runs(p, "hang") == 1 and "connect timeout" not in p.log
+
+
+def test_many_orders_at_once_are_all_run(pooler, pg):
+    """More than the socket to the process that runs commands has room for"""
+    dbs = ["d%d" % i for i in range(40)]
+    p = start(pooler, dict({d: "dbname=p0 user=u_scram password_command='%%s/say"
+                            " %s%d'" % ("x" * 7000, i)
+                            for i, d in enumerate(dbs)},
+                           first="dbname=p0 user=u_scram "
+                           "password_command=%s/say"))
+    script(p, "say", "echo pw_three")
+    p.start()
+    # so that it is there
+    assert p.raw(database="first").value("select 1") == "1"
+    serving = runners(p)[1]
+    os.kill(serving, signal.SIGSTOP)
+    try:
+        waiting = []
+        for d in dbs:
+            waiting.append(p.open())
+            waiting[-1].login("app", database=d, wait=False)
+        wait_until(lambda: len([r for r in p.show("waits")
+                                if r["wait_reason"] == "password"]) ==
+                   len(dbs), what="all to wait for their passwords")
+    finally:
+        os.kill(serving, signal.SIGCONT)
+    for c in waiting:
+        c.finish_login("app")
+        assert c.value("select 1") == "1"
+    assert "is gone" not in p.log
+
+
+def password_findings(p):
+    return [r for r in p.admin("show health") if r["reason"] == "password"]
+
+
+@pytest.mark.parametrize("change", ["key", "database", "port"])
+def test_source_that_nobody_names_is_no_fault(pooler, pg, change):
+    """A RELOAD that takes the broken one away mends SHOW HEALTH"""
+    p = start(pooler, {"p0": "", "p1": "user=u_scram password_command=%s/bad"},
+              server_login_retry=1)
+    script(p, "bad", "exit 1")
+    p.start()
+    with p.open() as c:
+        c.login("app", database="p1", wait=False)
+        p.wait_log("exited with status 1")
+        assert password_findings(p)
+    if change == "database":
+        del p.dbs["p1"]
+    elif change == "key":
+        p.dbs["p1"] = "user=u_scram password=" + PASSWORDS["u_scram"]
+    else:
+        p.dbs["p1"] += " port=1"
+    p.write()
+    p.reload()
+    wait_until(lambda: not password_findings(p), what="nothing to tell")
 
 
 def test_reload_meanwhile_disturbs_no_fetch(pooler, pg):
