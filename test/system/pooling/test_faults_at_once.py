@@ -194,6 +194,16 @@ def used(p):
     return {r["name"]: int(r["used"]) for r in p.show("mem")}
 
 
+def await_idle(p):
+    try:
+        wait_until(lambda: all(r["state"] == "idle"
+                               for r in p.show("servers")))
+    except AssertionError:
+        raise AssertionError("servers are not idle: %r; clients: %r" % (
+            [r for r in p.show("servers") if r["state"] != "idle"],
+            p.show("clients"))) from None
+
+
 def resident(p):
     """kB; for the reader: a sanitizer's allocator keeps what was freed"""
     with open("/proc/%d/status" % p.proc.pid) as f:
@@ -239,8 +249,7 @@ def test_storm_loses_nothing_and_takes_nothing_with_it(pooler, pg, how):
     assert sum(a.turns for a in storm.actors) > len(storm.actors)
     # what the storm held is given back
     wait_until(lambda: used(p)["client_cache"] <= 4, what="clients to be gone")
-    wait_until(lambda: all(r["state"] == "idle" for r in p.show("servers")),
-               what="servers to be idle")
+    await_idle(p)
     p.admin("reconnect")
     wait_until(lambda: used(p)["server_cache"] <= 8, what="servers to be gone")
     pg.sql("drop table storm", db="p0")

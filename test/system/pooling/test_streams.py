@@ -149,6 +149,15 @@ LOOKUPS = {
     "notices of auth_query": (OK + KEY + READY, NOTICE, PATH),
     "parameters of auth_query": (OK + KEY + READY, STATUS, PATH),
 }
+SASL = pq.msg("R", struct.pack("!i", 10) + b"SCRAM-SHA-256\0\0")
+LONG_SASL = {
+    "mechanisms": (b"", lambda n: pq.msg("R", struct.pack("!i", 10) + bytes(n)),
+                   None),
+    "a challenge": (SASL, lambda n: pq.msg("R", struct.pack("!i", 11) + b"r=x"
+                                           + bytes(n)), None),
+    "a proof": (SASL, lambda n: pq.msg("R", struct.pack("!i", 12) + b"v=x"
+                                       + bytes(n)), None),
+}
 FIRST_QUERIES = {
     "rows of connect_query": (OK + KEY + READY, ROW, ROWS),
     "errors of connect_query": (OK + KEY + READY, ERROR, b""),
@@ -317,6 +326,21 @@ def test_no_long_message_makes_a_turn_long(pooler, pg, turn_clock):
     assert too_long(ratios) == {}
 
 
+def test_long_sasl_message_of_a_client_makes_no_turn_long(pooler, turn_clock):
+    """its first one, and its second one"""
+    w = Watched(pooler, turn_clock, auth_type="scram-sha-256",
+                log_disconnections=0, log_connections=0)
+    said = pq.cstr("SCRAM-SHA-256") + struct.pack("!I", 26) + \
+        b"n,,n=,r=abcdefghijklmnopqr"
+    ratios = {}
+    for kind, ahead in ("first", b""), ("second", pq.msg("p", said)):
+        c = w.p.open().login("app", database="p0", wait=False)
+        s = Stream(c, ahead + pq.msg("p", bytes(LONG)))
+        ratios[kind] = w.ratio(s.lasts)
+        s.close()
+    assert too_long(ratios) == {}
+
+
 @pytest.mark.setting("slow_turn")
 def test_slow_turn_is_told_with_its_stream(pooler, stops):
     """log (once in 10 s), SHOW STATE, /metrics"""
@@ -343,8 +367,8 @@ def test_slow_turn_is_told_with_its_stream(pooler, stops):
 
 @pytest.mark.parametrize("kinds,entry", [
     (SERVERS, ""), (BIG_SERVERS, ""), (FIRST_QUERIES, " connect_query='select 1'"),
-    (LOOKUPS, " auth_user=app2")], ids=["server", "long", "connect",
-                                              "lookup"])
+    (LOOKUPS, " auth_user=app2"), (LONG_SASL, " user=app password=x")],
+    ids=["server", "long", "connect", "lookup", "sasl"])
 def test_no_stream_of_a_server_makes_a_turn_long(pooler, turn_clock, kinds,
                                                  entry):
     """in its login, in a client's query, and when it is asked for a secret"""
