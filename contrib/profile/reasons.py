@@ -59,7 +59,7 @@ ROWS = (
      "users_ osuser_ server_auth server_login server_password password_ "
      "passwords_ runner_ derive_ welcome_ startup_ "
      "offload_ libpam: libldap: libldap_r-2.5: ask_ldap ask_pam ldap_ peer_ "
-     "proxy_ shed_ gssapi_ libgssapi_krb5: libkrb5:"),
+     "proxy_ shed_ gssapi_ gssenc_ libgssapi_krb5: libkrb5:"),
     ("protocol", STRONG,
      "relay_ track_ msg_ prepared_ sql_ outbox_ reader_ writer_ report_ "
      "params_ bulk_ carry_ rest_ cancel_ canceler_ replication_ slots_ "

@@ -22,6 +22,7 @@ libraries()
 	pam - BSD-3-Clause optional: --with-pam
 	ldap - OLDAP-2.8 optional: --with-ldap
 	krb5-gssapi 1.15 MIT optional: --with-gssapi
+	krb5 - MIT optional: --with-gssapi
 	libsystemd - LGPL-2.1-or-later optional: --with-systemd
 	ncursesw - X11-distribute-modifications-variant optional: pgsluicectl top
 	EOF

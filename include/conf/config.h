@@ -48,6 +48,7 @@ struct config_db {
 	usec_t server_lifetime, query_wait_timeout, pin_timeout;
 	usec_t server_down_timeout;
 	int load_balance_hosts, target_session_attrs;	/* enums of these */
+	int server_gss;			/* 0, 1, or CONFIG_UNSET */
 	struct config_tls tls;
 	struct config_db *next;	/* in file order */
 };

@@ -36,7 +36,7 @@ enum hba_host_state {
 /* One login, as far as rules look at it. */
 struct hba_login {
 	const struct net_addr *addr;	/* of the client */
-	bool tls;
+	bool tls, gss;			/* how it is encrypted */
 	bool physical;			/* replication=yes */
 	const char *database, *user;
 	enum hba_host_state host_state;

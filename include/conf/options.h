@@ -28,6 +28,7 @@ enum ssl_mode {
 enum tls_negotiation { TLS_POSTGRES, TLS_DIRECT };
 /* Whether SCRAM-SHA-256-PLUS is offered or used. */
 enum channel_binding { BINDING_DISABLE, BINDING_PREFER, BINDING_REQUIRE };
+enum gssencmode { GSSENCMODE_DISABLE, GSSENCMODE_ALLOW, GSSENCMODE_REQUIRE };
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 enum proxy_protocol { PROXY_OFF, PROXY_OPTIONAL, PROXY_REQUIRED };
 enum hba_unknown { HBA_UNKNOWN_REFUSE, HBA_UNKNOWN_SKIP };

@@ -9,7 +9,7 @@ struct err;
 enum require_auth {
 	REQUIRE_PASSWORD = 1,	/* in clear text */
 	REQUIRE_MD5 = 2,
-	REQUIRE_GSS = 4,	/* which we cannot do; nor this: */
+	REQUIRE_GSS = 4,
 	REQUIRE_SSPI = 8,
 	REQUIRE_SCRAM = 16,
 	REQUIRE_OAUTH = 32,	/* as gss */

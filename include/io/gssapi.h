@@ -1,7 +1,8 @@
 /* gssapi.h - one side of a GSSAPI exchange: tokens in and out, on threads.
  *
  * The library reads files and asks the KDC, so each step runs on a thread of the
- * lane OFFLOAD_GSS. Only builds --with-gssapi have the functions.
+ * lane OFFLOAD_GSS. Builds --with-gssapi have all functions; in others those for
+ * an exchange do nothing.
  * SPDX-License-Identifier: ISC */
 #ifndef IO_GSSAPI_H
 #define IO_GSSAPI_H
@@ -20,7 +21,14 @@ struct gssapi;			/* a security context, and its exchange */
 
 /* What one exchange needs; the texts are copied. */
 struct gssapi_order {
-	const char *keytab;	/* of the service; NULL or "": the default one */
+	/*
+	 * NULL: we accept. Else we begin, towards this service, "name@host", and
+	 * the peer has to prove itself, too.
+	 */
+	const char *target;
+	const char *principal;	/* as which; NULL or "": the first of the keytab */
+	/* Of the service, or of the principal; NULL or "": the default one. */
+	const char *keytab;
 	void (*done)(void *owner);	/* from the loop: a step is over */
 	void *owner;
 };
@@ -32,14 +40,18 @@ enum gssapi_state {
 	GSSAPI_NO_MEMORY,
 };
 
-/* One that accepts. NULL: no memory. */
+#ifdef HAVE_GSSAPI
+#define GSSAPI_BUILT true
+
+/* NULL: no memory. */
 struct gssapi *gssapi_new(const struct gssapi_order *order);
 /* Sets *g to NULL. A step that runs is left to its thread, and nobody is told. */
 void gssapi_free(struct gssapi **g);
 
 /*
- * Give it the next token of the peer, which is copied. TAKEN: done follows, and
- * until then only gssapi_free() may be called. NO_THREAD also means no memory.
+ * Give it the next token of the peer, which is copied; none for the first step of
+ * one that begins. TAKEN: done follows, and until then only gssapi_free() may be
+ * called. NO_THREAD also means no memory.
  */
 enum offload_answer gssapi_step(struct gssapi *g, struct offload *o,
     const void *token, size_t len);
@@ -49,9 +61,72 @@ enum offload_answer gssapi_step(struct gssapi *g, struct offload *o,
 enum gssapi_state gssapi_state(const struct gssapi *g);
 /* What the peer must get; borrowed until the next step. NULL: nothing. */
 const void *gssapi_token(const struct gssapi *g, size_t *len);
-/* DONE: the peer, as "name@REALM". */
+/* DONE, of one that accepts: the peer, as "name@REALM". */
 const char *gssapi_peer(const struct gssapi *g);
 /* FAILED: what the library says, for the log. */
 const char *gssapi_why(const struct gssapi *g);
+#else
+#define GSSAPI_BUILT false
+
+/* Nobody has one. */
+static inline struct gssapi *gssapi_new(const struct gssapi_order *order)
+{
+	(void)order;
+	return NULL;
+}
+
+static inline void gssapi_free(struct gssapi **g)
+{
+	*g = NULL;
+}
+
+static inline enum offload_answer gssapi_step(struct gssapi *g,
+    struct offload *o, const void *token, size_t len)
+{
+	(void)g;
+	(void)o;
+	(void)token;
+	(void)len;
+	return OFFLOAD_NO_THREAD;
+}
+
+static inline enum gssapi_state gssapi_state(const struct gssapi *g)
+{
+	(void)g;
+	return GSSAPI_FAILED;
+}
+
+static inline const void *gssapi_token(const struct gssapi *g, size_t *len)
+{
+	(void)g;
+	*len = 0;
+	return NULL;
+}
+
+static inline const char *gssapi_why(const struct gssapi *g)
+{
+	(void)g;
+	return "";
+}
+#endif
+
+/* --- DONE: data is encrypted, at once and on the loop --- */
+
+struct gssapi_bytes {
+	void *at;		/* owned; of the library. NULL: none */
+	size_t len;
+};
+void gssapi_release(struct gssapi_bytes *b);
+
+/*
+ * From data to token, and back. 0, or -1: no memory, a token that is wrong, old or
+ * not encrypted; nothing is in out then.
+ */
+int gssapi_seal(struct gssapi *g, const void *p, size_t len,
+    struct gssapi_bytes *out);
+int gssapi_open(struct gssapi *g, const void *p, size_t len,
+    struct gssapi_bytes *out);
+/* How much data fits into a token of max bytes; 0: this cannot be done. */
+size_t gssapi_data_max(const struct gssapi *g, size_t max);
 
 #endif

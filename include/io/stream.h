@@ -13,6 +13,7 @@
 #include "io/flow.h"
 #include "io/loop.h"
 
+struct gssenc;
 struct hold;
 struct overflow;
 struct stream;
@@ -38,6 +39,7 @@ struct stream {
 	const struct stream_ops *ops;	/* the owner may change it */
 	const struct transport *transport;
 	struct tls *tls;		/* owned by the transport; NULL = plain */
+	struct gssenc *gssenc;		/* the same, of GSSAPI encryption */
 	struct overflow *over;		/* owned; NULL: nothing waits */
 	struct hold *hold;		/* owned; NULL: each burst is told of */
 	struct flow flow;		/* of what was read */

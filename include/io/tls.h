@@ -55,13 +55,14 @@ enum tls_state { TLS_NONE, TLS_HANDSHAKE, TLS_UP };
 
 enum tls_state tls_state(const struct stream *s);
 
-/* About what OpenSSL holds for it, in bytes. */
+/* About what OpenSSL, or the library of gssenc.h, holds for it, in bytes. */
 size_t tls_memory(const struct stream *s);
 
 /* --- what a connection in state TLS_UP can tell; else nothing --- */
 
 /*
- * "TLSv1.2/ECDHE-RSA-AES256-GCM-SHA384/ECDH=prime256v1", "" without TLS.
+ * "TLSv1.2/ECDHE-RSA-AES256-GCM-SHA384/ECDH=prime256v1", "GSSAPI" with that
+ * encryption, "" without any.
  * Returns buf. (spec/authentication.md section 9.5)
  */
 const char *tls_describe(const struct stream *s, char *buf, size_t size);

@@ -38,7 +38,8 @@ struct auth_request {
 	struct credentials *credentials;	/* NULL: mock authentication */
 	const struct hba_rule *rule;	/* borrowed for the exchange; NULL: none */
 	const uid_t *os_uid;	/* peer: by the kernel, for auth_begin(); or NULL */
-	const char *cert_name;	/* cert: verified; NULL: no certificate */
+	/* cert: of one that is verified; gss: of the encryption; NULL: none */
+	const char *peer_name;
 	bool tls;
 	int scram_iterations;
 	struct random_pool *random;	/* borrowed; NULL: ask the generator */

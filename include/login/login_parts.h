@@ -91,6 +91,8 @@ bool login_may_use_tls(const struct client *c);
 size_t login_start_tls(struct client *c, const uint8_t *start, size_t len);
 /* Returns true when the handshake is done; false: later, or c was closed. */
 bool login_hand_shake(struct client *c);
+/* The same of GSSAPI encryption. */
+bool login_shake_gssenc(struct client *c);
 /* Answer m, for TLS or GSS, by a byte; have: bytes here. Those of m; 0: c was closed. */
 size_t login_answer_encryption(struct client *c, const struct startup *m,
     size_t have);

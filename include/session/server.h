@@ -189,6 +189,9 @@ struct server_ops {
 	"A SCRAM secret opens the server only behind a client that has logged " \
 	"in by SCRAM: set auth_type = scram-sha-256, or write user= and " \
 	"password= into the line of [databases]."
+#define SERVER_HINT_TICKET \
+	"Look at krb_client_keyfile, krb_client_principal and krbsrvname; the " \
+	"log has what the Kerberos library says."
 #define SERVER_HINT_METHOD \
 	"Let pg_hba.conf of the server ask for scram-sha-256 where pgsluice " \
 	"comes from."

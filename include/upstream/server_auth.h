@@ -12,6 +12,7 @@
 #include "proto/scram.h"
 
 struct credentials;
+struct gssapi;
 struct offload;
 struct server_auth;
 struct server_scram;
@@ -32,6 +33,7 @@ struct server_auth {
 	struct offload *offload;	/* borrowed; NULL: there are no threads */
 	void (*wake)(struct server_auth *a);	/* once after WAIT, from the loop */
 	struct server_scram *scram;	/* owned; NULL: no exchange is open */
+	struct gssapi *gss;	/* owned; NULL: GSSAPI is not wanted */
 	uint8_t step;			/* how far the exchange is */
 	bool cleartext;		/* the password was sent in clear text */
 	struct err error;	/* "server login failed: wrong password type" */
@@ -51,5 +53,7 @@ enum server_auth_result server_auth_step(struct server_auth *a,
 enum server_auth_result server_auth_resume(struct server_auth *a,
     struct writer *out);
 void server_auth_end(struct server_auth *a);
+/* For gssapi_order.done: wake() the server_auth that is the owner. */
+void server_auth_on_stepped(void *owner);
 
 #endif

@@ -164,9 +164,11 @@ static void note_sizes(const struct config *c)
 /* MIT Kerberos, "The Kerberos keytab file format": it begins with these. */
 #define KEYTAB_MAGIC "\5\2"
 
-/* Why the keytab cannot be used; NULL: it can, or is no file. */
+/* Why the keytab cannot be used; NULL: it can, or is no file, or none is set. */
 static const char *keytab_problem(const char *name)
 {
+	if (name == NULL || name[0] == '\0')
+		return NULL;
 	static const char prefix[] = "FILE:";
 	const bool prefixed = strncmp(name, prefix, strlen(prefix)) == 0;
 	char start[sizeof KEYTAB_MAGIC - 1];
@@ -197,8 +199,7 @@ static bool asks_for_ticket(const struct hba_rule *r)
 static void check_keytab(const struct config *c, unsigned *problems)
 {
 	const char *const name = c->set.krb_server_keyfile;
-	const char *const why = name == NULL || name[0] == '\0' ? NULL :
-	    keytab_problem(name);
+	const char *const why = keytab_problem(name);
 	const struct hba_rule *const rule = hba_find_like(c->hba,
 	    asks_for_ticket);
 	struct err e;
@@ -212,6 +213,19 @@ static void check_keytab(const struct config *c, unsigned *problems)
 	else
 		err_set(&e, ERRCODE_CONFIG_FILE_ERROR, "krb_server_keyfile "
 		    "\"%s\" cannot be used: %s", name, why);
+	on_problem(problems, LEVEL_ERROR, e.text);
+}
+
+static void check_client_keytab(const struct config *c, unsigned *problems)
+{
+	const char *const name = c->set.krb_client_keyfile;
+	const char *const why = keytab_problem(name);
+	struct err e;
+
+	if (why == NULL)
+		return;
+	err_set(&e, ERRCODE_CONFIG_FILE_ERROR, "krb_client_keyfile \"%s\" "
+	    "cannot be used: %s", name, why);
 	on_problem(problems, LEVEL_ERROR, e.text);
 }
 
@@ -233,6 +247,7 @@ static void check_whole(struct config *c, unsigned *problems)
 	tls_setup_free(&tls);
 	secret_check_all(c, on_secret, problems);
 	check_keytab(c, problems);
+	check_client_keytab(c, problems);
 	if (c->set.listen_addr[0] == '\0' && c->set.unix_socket_dir[0] == '\0')
 		on_problem(problems, LEVEL_ERROR, "nowhere to listen on");
 }

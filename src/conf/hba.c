@@ -131,8 +131,8 @@ static int set_method(const struct method *m, const struct hba_word *w,
 		return hba_bad(e, "a local rule cannot have the method", w);
 	if (!m->foreign || (r->connection == LOCAL && m->type == AUTH_PEER))
 		return 0;
-	/* the rule fits no login here, so its method does not matter */
-	if (r->connection == HOSTGSSENC) {
+	/* in this build such a rule fits no login: its method does not matter */
+	if (r->connection == HOSTGSSENC && GSS_IS_FOREIGN) {
 		r->said.method = AUTH_REJECT;
 		return 0;
 	}
@@ -266,8 +266,8 @@ static int take_options(struct hba_line *l, struct rule *r, struct err *e)
 	memcpy(r->options, w.at, w.len);
 	r->said.options = r->options;
 	while ((step = hba_line_next(l, &w)) == HBA_WORD) {
-		if (r->connection == HOSTGSSENC &&
-		    r->said.method != AUTH_GSS && is_gss_option(&w))
+		if (r->connection == HOSTGSSENC && GSS_IS_FOREIGN &&
+		    is_gss_option(&w))
 			continue;
 		if (take_option(&w, r, e) != 0)
 			return -1;
@@ -418,10 +418,11 @@ static bool fits_connection(const struct rule *r, const struct hba_login *l)
 
 	switch (r->connection) {
 	case LOCAL: return is_unix;
-	case HOST: case HOSTNOGSSENC: return !is_unix;
+	case HOST: return !is_unix;
 	case HOSTSSL: return !is_unix && l->tls;
 	case HOSTNOSSL: return !is_unix && !l->tls;
-	case HOSTGSSENC: return false;	/* nobody has GSS encryption here */
+	case HOSTGSSENC: return !is_unix && l->gss;
+	case HOSTNOGSSENC: return !is_unix && !l->gss;
 	}
 	return false;
 }

@@ -98,6 +98,15 @@ static const char *const auth_type_words[] = {
 	NULL
 };
 
+static const char *const gssencmode_words[] = {
+	[GSSENCMODE_DISABLE] = "disable",
+	[GSSENCMODE_ALLOW] = "allow",
+	[GSSENCMODE_REQUIRE] = "require",
+	NULL
+};
+
+static const char *const server_gss_words[] = { "0", "1", NULL };
+
 static const char *const ssl_mode_words[] = {
 	[SSLMODE_DISABLE] = "disable",
 	[SSLMODE_ALLOW] = "allow",

@@ -185,6 +185,7 @@ static void init(struct stream *s, struct loop *l, int fd,
 	s->ops = ops;
 	s->transport = &plain;
 	s->tls = NULL;
+	s->gssenc = NULL;
 	s->ready = s->hup = s->broken = s->given = false;
 	s->long_reads = s->in_line = false;
 	s->hold = NULL;

@@ -9,6 +9,7 @@
 
 #include "base/net.h"
 #include "base/text.h"
+#include "io/gssenc.h"
 #include "io/stream.h"
 #include "io/tls_parts.h"
 
@@ -44,6 +45,8 @@ const char *tls_describe(const struct stream *s, char *buf, size_t size)
 	struct text t;
 
 	text_init(&t, buf, size);
+	if (gssenc_state(s) == GSSENC_UP)
+		text_add(&t, "GSSAPI");
 	if (c == NULL)
 		return buf;
 	text_addf(&t, "%s/%s", SSL_get_version(c->ssl),
@@ -198,5 +201,5 @@ size_t tls_memory(const struct stream *s)
 		[TLS_UP] = UP_BYTES,
 	};
 
-	return bytes[tls_state(s)];
+	return bytes[tls_state(s)] + gssenc_memory(s);
 }

@@ -69,6 +69,9 @@ static void on_stepped(void *owner)
 
 static enum auth_result auth_gss_begin(struct auth *a, struct writer *out)
 {
+	/* by the context of the encryption */
+	if (a->request.peer_name != NULL)
+		return auth_gss_decide(a, a->request.peer_name);
 	const struct gssapi_order order = {
 		.keytab = a->request.options, .done = on_stepped, .owner = a,
 	};

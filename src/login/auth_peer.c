@@ -151,9 +151,9 @@ static enum auth_result auth_cert_begin(struct auth *a, struct writer *out)
 	(void)out;
 	if (!rq->tls)
 		return auth_cert_deny(a, "TLS connection required");
-	if (rq->cert_name == NULL)
+	if (rq->peer_name == NULL)
 		return auth_cert_deny(a, "TLS client certificate required");
-	if (auth_is_allowed(rq, rq->cert_name))
+	if (auth_is_allowed(rq, rq->peer_name))
 		return rq->credentials != NULL ? AUTH_OK : auth_cert_deny(a, "");
 	if (auth_map(rq) == NULL)
 		return auth_cert_deny(a, "TLS certificate name mismatch");

@@ -12,6 +12,7 @@
 #include "broker/cancel.h"
 #include "conf/hba.h"
 #include "io/dns_host.h"
+#include "io/gssenc.h"
 #include "io/tls.h"
 #include "login/auth_query.h"
 #include "login/login_cached.h"
@@ -130,6 +131,13 @@ static void on_startup(struct client *c, const struct startup *m)
 	if (c->addr.family != NET_UNIX && tls_state(&c->stream) != TLS_UP &&
 	    c->ss->tls->client_mode >= SSLMODE_REQUIRE) {
 		client_fail(c, CLOSE_SSL_REQUIRED);
+		return;
+	}
+	if (c->addr.family != NET_UNIX &&
+	    gssenc_state(&c->stream) != GSSENC_UP &&
+	    sessions_settings(c->ss)->client_gssencmode ==
+	    GSSENCMODE_REQUIRE) {
+		client_fail(c, CLOSE_GSSENC_REQUIRED);
 		return;
 	}
 	if (login_read_params(c, m, &e) < 0 || login_check_room(c, &e) < 0) {
@@ -255,6 +263,8 @@ static enum startup_kind peek_once(const struct client *c, const uint8_t *p,
 	const enum startup_kind kind = startup_peek(p, len, m);
 	const bool again = (c->login->asked & 1 << kind) != 0;
 
+	if (kind == STARTUP_SSL && gssenc_state(&c->stream) == GSSENC_UP)
+		return STARTUP_BAD;
 	/* inside of TLS a request for it ends the connection in silence */
 	return again && tls_state(&c->stream) != TLS_UP ? STARTUP_BAD : kind;
 }
@@ -392,6 +402,11 @@ void login_work(struct client *c)
 	    stream_is_ready(&c->stream)) {
 		if (tls_state(&c->stream) == TLS_HANDSHAKE) {
 			if (!login_hand_shake(c))
+				return;
+			continue;
+		}
+		if (gssenc_state(&c->stream) == GSSENC_HANDSHAKE) {
+			if (!login_shake_gssenc(c))
 				return;
 			continue;
 		}

@@ -7,6 +7,7 @@
 #include "base/crypto.h"
 #include "base/err.h"
 #include "base/probe.h"
+#include "io/gssenc.h"
 #include "io/socket.h"
 #include "io/tls.h"
 #include "login/login_cached.h"
@@ -237,6 +238,15 @@ static const char *cert_name(const struct client *c, char *buf, size_t size)
 	    tls_peer_name(&c->stream, buf, size) ? buf : NULL;
 }
 
+static const char *peer_name(const struct client *c, char *buf, size_t size)
+{
+	switch (c->login->method) {
+	case AUTH_CERT: return cert_name(c, buf, size);
+	case AUTH_GSS: return gssenc_peer(&c->stream);
+	default: return NULL;
+	}
+}
+
 static void offer_binding(const struct client *c, struct auth_request *rq)
 {
 	const int mode = sessions_settings(c->ss)->client_channel_binding;
@@ -294,8 +304,7 @@ void login_begin_auth(struct client *c)
 		.credentials = login_credentials(c),
 		.rule = l->rule,
 		.os_uid = l->method == AUTH_PEER ? peer_uid(c, &uid) : NULL,
-		.cert_name = l->method == AUTH_CERT ?
-		    cert_name(c, cert, sizeof cert) : NULL,
+		.peer_name = peer_name(c, cert, sizeof cert),
 		.tls = tls_state(&c->stream) == TLS_UP,
 		.options = options_of(l, set),
 		.caseless = l->method == AUTH_GSS && set->krb_caseins_users,

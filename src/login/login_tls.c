@@ -1,5 +1,7 @@
 /* login_tls.c - how a login comes to be encrypted, or does not.
  * SPDX-License-Identifier: ISC */
+#include "io/gssapi.h"
+#include "io/gssenc.h"
 #include "io/tls.h"
 #include "login/login_lobby.h"
 #include "login/login_log.h"
@@ -55,10 +57,60 @@ bool login_hand_shake(struct client *c)
 	return false;
 }
 
+/* (spec/pooling.md section 19) */
+static bool may_use_gssenc(const struct client *c)
+{
+	const struct settings *const set = sessions_settings(c->ss);
+	const char *const keytab = set->krb_server_keyfile;
+
+	if (!GSSAPI_BUILT || c->addr.family == NET_UNIX ||
+	    tls_state(&c->stream) != TLS_NONE ||
+	    c->ss->tls->client_mode >= SSLMODE_REQUIRE)
+		return false;
+	return set->client_gssencmode == GSSENCMODE_REQUIRE ||
+	    (set->client_gssencmode == GSSENCMODE_ALLOW && keytab != NULL &&
+	    keytab[0] != '\0');
+}
+
+bool login_shake_gssenc(struct client *c)
+{
+	struct err e;
+
+	switch (gssenc_handshake(&c->stream, &e)) {
+	case GSSENC_DONE:
+		stream_reread(&c->stream);
+		login_weigh(c);
+		return client_is_open(c);
+	case GSSENC_MORE:
+		login_weigh(c);
+		return false;
+	case GSSENC_GONE:
+		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
+		return false;
+	case GSSENC_FAILED:
+		login_log(c, LEVEL_WARNING, "GSSAPI handshake error: %s",
+		    e.text);
+		client_close(c, CLOSE_FAILED_TO_ACCEPT_GSS);
+		break;
+	}
+	return false;
+}
+
+/* Begin what was answered with this byte. 0, or -1: no memory. */
+static int begin_encryption(struct client *c, char answer)
+{
+	if (answer == 'S')
+		return tls_accept(&c->stream, c->ss->tls->client, NULL, 0);
+	return answer != 'G' ? 0 : gssenc_accept(&c->stream,
+	    sessions_settings(c->ss)->krb_server_keyfile);
+}
+
 size_t login_answer_encryption(struct client *c, const struct startup *m,
     size_t have)
 {
 	const bool tls = m->kind == STARTUP_SSL && login_may_use_tls(c);
+	const bool gss = m->kind == STARTUP_GSS && may_use_gssenc(c);
+	const char answer = tls ? 'S' : gss ? 'G' : 'N';
 
 	c->login->asked |= (uint8_t)(1 << m->kind);
 	if (m->kind == STARTUP_SSL && tls_state(&c->stream) == TLS_UP) {
@@ -71,13 +123,12 @@ size_t login_answer_encryption(struct client *c, const struct startup *m,
 		    CLOSE_DATA_AFTER_GSS_REQUEST);
 		return 0;
 	}
-	if (stream_write_bytes(&c->stream, tls ? "S" : "N", 1) !=
-	    STREAM_SENT) {
+	if (stream_write_bytes(&c->stream, &answer, 1) != STREAM_SENT) {
 		client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 		return 0;
 	}
 	c->answered = true;
-	if (tls && tls_accept(&c->stream, c->ss->tls->client, NULL, 0) < 0) {
+	if (begin_encryption(c, answer) < 0) {
 		client_close(c, CLOSE_NO_MEMORY_FOR_TLS);
 		return 0;
 	}

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "conf/hba.h"
+#include "io/gssenc.h"
 #include "io/machine.h"
 #include "io/socket.h"
 #include "io/tls.h"
@@ -386,6 +387,7 @@ struct hba_login login_describe(const struct client *c)
 	return (struct hba_login){
 		.addr = &c->addr,
 		.tls = tls_state(&c->stream) == TLS_UP,
+		.gss = gssenc_state(&c->stream) == GSSENC_UP,
 		.physical = c->replication == REPLICATION_PHYSICAL,
 		.database = l->db_name,
 		.user = l->user,

@@ -454,6 +454,7 @@ static int make_console(struct catalog *c)
 	own->max_pinned = CONFIG_UNSET;
 	own->pool_mode = POOL_STATEMENT;
 	own->session_state = own->listen_lost = CONFIG_UNSET;
+	own->server_gss = CONFIG_UNSET;
 	own->tls.sslmode = own->tls.negotiation = CONFIG_UNSET;
 	own->port = c->config->set.listen_port;
 	own->name = mem_strdup(CONSOLE);

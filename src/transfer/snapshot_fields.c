@@ -27,6 +27,7 @@
 #define STREAM(X, A) \
 	X(stream, socket, MOVED) X(stream, loop, MADE) X(stream, ops, MADE) \
 	X(stream, transport, MADE) X(stream, tls, it->tls == NULL) \
+	X(stream, gssenc, it->gssenc == NULL) \
 	X(stream, over, MOVED) X(stream, hold, MADE) X(stream, flow, MADE) \
 	X(stream, task, MADE) X(stream, fd, MOVED) X(stream, ready, MADE) \
 	X(stream, hup, MADE) X(stream, paused, MADE) \

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "conf/require.h"
+#include "io/gssapi.h"
 #include "pool/credentials.h"
 #include "proto/msg.h"
 #include "proto/password.h"
@@ -27,6 +28,9 @@ enum step {
 	STEP_DERIVING,		/* the keys for client-final are made */
 	STEP_SASL_FINAL,	/* client-final was sent */
 	STEP_SASL_VERIFIED,	/* the server proved itself */
+	STEP_GSS_TOKEN,		/* a token is made */
+	STEP_GSS_SENT,		/* ... and was sent: the server has to answer */
+	STEP_GSS_VERIFIED,	/* as with SASL */
 	STEP_OVER,		/* AuthenticationOk came, or it failed */
 };
 
@@ -72,6 +76,17 @@ static enum server_auth_result fail_malformed(struct server_auth *a)
 {
 	return server_auth_fail(a, "malformed authentication message",
 	    "malformed authentication message");
+}
+
+static enum server_auth_result fail_unknown(struct server_auth *a,
+    uint32_t code)
+{
+	fail_kind(a, "", SERVER_HINT_METHOD);
+	struct text t;
+
+	text_init(&t, a->detail, sizeof a->detail);
+	text_addf(&t, "unknown/unsupported auth method: %u", (unsigned)code);
+	return SERVER_AUTH_FAILED;
 }
 
 static enum secret_kind server_auth_kind_of(const struct request *q)
@@ -290,7 +305,80 @@ static enum server_auth_result on_sasl(struct request *q)
 	return send_first(q, plus);
 }
 
-enum server_auth_result server_auth_resume(struct server_auth *a,
+/* --- GSSAPI --- */
+
+void server_auth_on_stepped(void *owner)
+{
+	struct server_auth *const a = owner;
+
+	a->wake(a);
+}
+
+static enum server_auth_result step_gss(const struct request *q,
+    const void *token, size_t len)
+{
+	switch (gssapi_step(q->a->gss, q->a->offload, token, len)) {
+	case OFFLOAD_TAKEN:
+		q->a->step = STEP_GSS_TOKEN;
+		return SERVER_AUTH_WAIT;
+	case OFFLOAD_FULL:
+		return server_auth_fail(q->a, "GSSAPI queue is full",
+		    "GSSAPI queue is full");
+	case OFFLOAD_NO_THREAD:
+		break;
+	}
+	return server_auth_fail(q->a, "no thread can be started",
+	    "no thread can be started");
+}
+
+/* PostgreSQL docs, Message Flow: AuthenticationGSS. */
+static enum server_auth_result on_gss(struct request *q)
+{
+	if (reader_left(&q->body) > 0)
+		return fail_malformed(q->a);
+	if (q->a->gss == NULL)
+		return fail_unknown(q->a, MSG_AUTH_GSS);
+	if (must_bind(q->a))
+		return fail_unbound(q->a);
+	if (q->a->forbidden & REQUIRE_GSS)
+		return fail_required(q->a, "asked for GSSAPI");
+	return step_gss(q, NULL, 0);
+}
+
+static enum server_auth_result on_gss_continue(struct request *q)
+{
+	const size_t len = reader_left(&q->body);
+
+	return step_gss(q, reader_bytes(&q->body, len), len);
+}
+
+/* A token of ours is made, or the server's was the last one. */
+static enum server_auth_result resume_gss(struct server_auth *a,
+    struct writer *out)
+{
+	const enum gssapi_state state = gssapi_state(a->gss);
+	size_t len;
+	const void *const token = gssapi_token(a->gss, &len);
+
+	if (state == GSSAPI_NO_MEMORY)
+		return fail_memory(a);
+	if (state == GSSAPI_FAILED) {
+		a->hint = SERVER_HINT_TICKET;
+		return server_auth_fail(a, "GSSAPI authentication failed",
+		    gssapi_why(a->gss));
+	}
+	if (token != NULL) {
+		writer_begin(out, FE_PASSWORD);
+		writer_bytes(out, token, len);
+		writer_end(out);
+	}
+	return sent(a, out, state == GSSAPI_DONE ? STEP_GSS_VERIFIED :
+	    STEP_GSS_SENT);
+}
+
+/* --- SASL, once more --- */
+
+static enum server_auth_result resume_scram(struct server_auth *a,
     struct writer *out)
 {
 	struct server_scram *x = a->scram;
@@ -317,7 +405,7 @@ static enum server_auth_result find_keys(const struct request *q)
 	switch (derive_keys(q->a->offload, q->credentials, &salt,
 	    &x->derive)) {
 	case DERIVE_READY:
-		return server_auth_resume(q->a, q->out);
+		return resume_scram(q->a, q->out);
 	case DERIVE_FULL:
 		return server_auth_fail(q->a,
 		    "too many passwords wait to be derived",
@@ -377,7 +465,9 @@ static const struct row *find_row(uint32_t code)
 {
 	static const struct row rows[] = {
 		{ MSG_AUTH_OK, AT(STEP_START) | AT(STEP_ANSWERED) |
-		    AT(STEP_SASL_VERIFIED), on_ok },
+		    AT(STEP_SASL_VERIFIED) | AT(STEP_GSS_VERIFIED), on_ok },
+		{ MSG_AUTH_GSS, AT(STEP_START), on_gss },
+		{ MSG_AUTH_GSS_CONTINUE, AT(STEP_GSS_SENT), on_gss_continue },
 		{ MSG_AUTH_CLEARTEXT, AT(STEP_START), on_cleartext },
 		{ MSG_AUTH_MD5, AT(STEP_START), on_md5 },
 		{ MSG_AUTH_SASL, AT(STEP_START), on_sasl },
@@ -392,17 +482,6 @@ static const struct row *find_row(uint32_t code)
 	return NULL;
 }
 
-static enum server_auth_result fail_unknown(struct server_auth *a,
-    uint32_t code)
-{
-	fail_kind(a, "", SERVER_HINT_METHOD);
-	struct text t;
-
-	text_init(&t, a->detail, sizeof a->detail);
-	text_addf(&t, "unknown/unsupported auth method: %u", (unsigned)code);
-	return SERVER_AUTH_FAILED;
-}
-
 static enum server_auth_result fail_order(struct server_auth *a,
     uint32_t code)
 {
@@ -412,6 +491,13 @@ static enum server_auth_result fail_order(struct server_auth *a,
 		    "AuthenticationOk before the server proved itself");
 	return server_auth_fail(a, "authentication message out of order",
 	    "authentication message out of order");
+}
+
+enum server_auth_result server_auth_resume(struct server_auth *a,
+    struct writer *out)
+{
+	return a->step == STEP_GSS_TOKEN ? resume_gss(a, out) :
+	    resume_scram(a, out);
 }
 
 enum server_auth_result server_auth_step(struct server_auth *a,
@@ -444,5 +530,6 @@ void server_auth_end(struct server_auth *a)
 	}
 	secmem_free(a->scram);
 	a->scram = NULL;
+	gssapi_free(&a->gss);
 	a->step = STEP_OVER;
 }

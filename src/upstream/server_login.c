@@ -2,11 +2,13 @@
  * SPDX-License-Identifier: ISC */
 #include "upstream/server_login.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "conf/require.h"
 #include "conf/startup_params.h"
+#include "io/gssapi.h"
 #include "io/tls.h"
 #include "pool/latencies.h"
 #include "proto/msg.h"
@@ -17,6 +19,8 @@
 #include "upstream/server_attempt.h"
 #include "upstream/server_login_parts.h"
 #include "upstream/server_origin.h"
+
+#define TARGET_MAX 512	/* of "service@host" */
 
 /* How we may prove who we are: by the settings of now. */
 static void prepare_auth(struct server *s)
@@ -35,6 +39,30 @@ static void prepare_auth(struct server *s)
 		auth->forbidden = ~0u;
 }
 
+/* May a server ask for a ticket of ours? 0, or -1: no memory. */
+static int prepare_gss(struct server *s)
+{
+	const struct settings *const set = sessions_settings(s->ss);
+	const int own = s->ps.pool->key.db->conf->server_gss;
+	struct server_auth *const auth = &s->attempt->auth;
+	char target[TARGET_MAX];
+
+	gssapi_free(&auth->gss);
+	if (!GSSAPI_BUILT || s->host.kind == HOST_UNIX ||
+	    (own != CONFIG_UNSET ? own : set->server_gss) == 0)
+		return 0;
+	snprintf(target, sizeof target, "%s@%s", set->krbsrvname,
+	    s->host.text);
+	auth->gss = gssapi_new(&(struct gssapi_order){
+		.target = target,
+		.principal = set->krb_client_principal,
+		.keytab = set->krb_client_keyfile,
+		.done = server_auth_on_stepped,
+		.owner = auth,
+	});
+	return auth->gss != NULL ? 0 : -1;
+}
+
 static void introduce(struct server *s)
 {
 	const struct config_db *db = s->ps.pool->key.db->conf;
@@ -48,6 +76,11 @@ static void introduce(struct server *s)
 		return;
 	}
 	prepare_auth(s);
+	if (prepare_gss(s) < 0) {
+		startup_params_fini(&params);
+		server_fail(s, CLOSE_OUT_OF_MEMORY);
+		return;
+	}
 	a->plain = a->plain || s->ps.pool->old_protocol;
 	writer_init(&w, SERVER_LOGIN_MAX);
 	writer_begin(&w, 0);

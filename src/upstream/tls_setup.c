@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "conf/hba.h"
 #include "conf/require.h"
+#include "io/gssapi.h"
 #include "io/tls_context.h"
 #include "login/auth.h"
 
@@ -98,6 +99,34 @@ static int check_binding(const struct config *c, struct err *e)
 	return 0;
 }
 
+/* Clients that must encrypt by GSSAPI have to be able to. */
+static int check_gssenc(const struct settings *s, struct err *e)
+{
+	if (s->client_gssencmode != GSSENCMODE_REQUIRE)
+		return 0;
+	if (!GSSAPI_BUILT)
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "client_gssencmode=require needs a build with GSSAPI");
+	if (s->client_tls_sslmode >= SSLMODE_REQUIRE)
+		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+		    "client_gssencmode=require and client_tls_sslmode=require "
+		    "exclude each other");
+	return 0;
+}
+
+/* A login to a server by a ticket has to be possible. */
+static int check_server_gss(const struct config *c, struct err *e)
+{
+	const struct config_db *db = c->dbs;
+
+	while (db != NULL && db->server_gss != 1)
+		db = db->next;
+	if (GSSAPI_BUILT || (c->set.server_gss == 0 && db == NULL))
+		return 0;
+	return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
+	    "server_gss=1 needs a build with GSSAPI");
+}
+
 /* A login to a server that must be bound to TLS has to be allowed. */
 static int check_servers(const struct config *c, struct err *e)
 {
@@ -118,6 +147,7 @@ bool tls_setup_is_asked_for(const char *setting)
 {
 	static const char *const names[] = {
 		"auth_type", "auth_hba_file", "client_channel_binding",
+		"client_gssencmode", "server_gss",
 		"server_channel_binding", "server_require_auth",
 	};
 
@@ -152,7 +182,9 @@ int tls_setup_check(const struct config *c, struct err *e)
 	if (s->client_tls_sslmode == SSLMODE_VERIFY_FULL && !has_ca)
 		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    "client_tls_sslmode requires client_tls_ca_file");
-	return check_binding(c, e) < 0 ? -1 : check_servers(c, e);
+	return check_gssenc(s, e) < 0 || check_server_gss(c, e) < 0 ||
+	    check_binding(c, e) < 0 ? -1 :
+	    check_servers(c, e);
 }
 
 static int make_client(struct maker *m, struct err *e)

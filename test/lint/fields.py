@@ -32,7 +32,7 @@ REASONS = {
     # such a session is not handed over
     "login": "none is left", "console": "stays", "cancel_request": "stays",
     "auth_fetch": "none is left",
-    "server_attempt": "none is left", "err": "it fails", "tls": "stays",
+    "server_attempt": "none is left", "err": "it fails", "tls": "stays", "gssenc": "stays",
     "flight": "stays until it is over",
     # of values, which its own module writes
     "params": "params_list_write()", "baggage": "put_baggage()",

@@ -244,3 +244,60 @@ class Initiator:
         self.lib.gss_release_buffer(ctypes.byref(self.minor),
                                     ctypes.byref(out))
         return made
+
+
+PACKET = 16384         # with its length; of PostgreSQL and libpq
+
+
+class SealedSocket:
+    """A socket in which PostgreSQL's GSSAPI encryption runs."""
+
+    def __init__(self, sock, client):
+        self.sock, self.client = sock, client
+        self.raw, self.plain = b"", b""
+
+    def sendall(self, data):
+        for i in range(0, len(data), 8192):
+            self.sock.sendall(self.packet(data[i:i + 8192]))
+
+    def packet(self, data):
+        sealed = self.client.wrap(data)
+        return len(sealed).to_bytes(4, "big") + sealed
+
+    def recv(self, size):
+        while not self.plain:
+            while len(self.raw) < 4 or \
+                    len(self.raw) < 4 + int.from_bytes(self.raw[:4], "big"):
+                more = self.sock.recv(65536)
+                if not more:
+                    return b""
+                self.raw += more
+            n = int.from_bytes(self.raw[:4], "big")
+            assert n <= PACKET - 4
+            self.plain = self.client.unwrap(self.raw[4:4 + n])
+            self.raw = self.raw[4 + n:]
+        out, self.plain = self.plain[:size], self.plain[size:]
+        return out
+
+    def pending(self):
+        return len(self.plain) + len(self.raw)
+
+    def __getattr__(self, name):
+        return getattr(self.sock, name)
+
+
+def start_encryption(c, client):
+    """Ask for it, on a new pq.Conn, and go on in it. False: refused."""
+    c.send(GSSENC)
+    if c.recv_bytes(1) != b"G":
+        return False
+    token = client.step()[0]
+    while token:
+        c.send(len(token).to_bytes(4, "big") + token)
+        n = int.from_bytes(c.recv_bytes(4), "big")
+        token = client.step(c.recv_bytes(n))[0]
+    c.sock = SealedSocket(c.sock, client)
+    return True
+
+
+GSSENC = (8).to_bytes(4, "big") + (80877104).to_bytes(4, "big")

@@ -249,7 +249,7 @@ static void test_methods_where_another_vouches(void **state)
 			.rule = rows[n].mapped ? &rule : NULL,
 			.os_uid = is_peer && rows[n].name != NULL ?
 			    &me->pw_uid : NULL,
-			.cert_name = rows[n].type == AUTH_CERT ?
+			.peer_name = rows[n].type == AUTH_CERT ?
 			    rows[n].name : NULL,
 		};
 		struct auth_refusal why;

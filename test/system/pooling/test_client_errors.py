@@ -33,6 +33,7 @@ received unencrypted data after SSL request
 received unencrypted data after GSSAPI encryption request
 old V2 protocol not supported
 SSL required
+GSSAPI encryption required
 client re-sent startup pkt
 client password pkt before startup packet
 invalid startup packet layout: expected terminator as last byte
@@ -181,6 +182,7 @@ NOT_HERE = {
      "be told"): "sim/test_copy_sync.py",
     ("login", "PAM authentication failed"): "needs PAM: test_pam.py",
     ("login", "LDAP authentication failed"): "needs LDAP: test_ldap.py",
+    ("start", "GSSAPI encryption required"): "needs a KDC: test_gss.py",
     ("login", "GSSAPI authentication failed"): "needs a KDC: test_gss.py",
     ("login", "auth_ldap_options is null"): "needs LDAP: test_ldap.py",
     ("login", "ldap is not supported by this build"): "depends on the build",
