@@ -419,6 +419,9 @@ def test_pool_of_sessions_tells_nothing_late(pooler, other, sql, ahead,
     a = Ear(p.raw())
     a.do("listen x")
     wait_moved(p, 1)
+    # a request waits for the mark of that move: the listener has to tell it
+    other.query("notify x, '0'")
+    a.hear("x", "0")
     pid = int(listeners(p)[0]["remote_pid"])
     os.kill(pid, signal.SIGSTOP)
     try:
