@@ -310,8 +310,7 @@ struct selects {
 	unsigned columns;
 };
 
-/* value NULL: RESET. */
-static void write_set(struct selects *s, const char *name, const char *value)
+static void begin_column(struct selects *s)
 {
 	struct writer *const w = s->w;
 
@@ -321,6 +320,14 @@ static void write_set(struct selects *s, const char *name, const char *value)
 		writer_u8(w, ';');
 	baggage_write_text(w, s->columns++ == 0 ? "SELECT " : ",");
 	baggage_write_text(w, "pg_catalog.set_config(");
+}
+
+/* value NULL: RESET. */
+static void write_set(struct selects *s, const char *name, const char *value)
+{
+	struct writer *const w = s->w;
+
+	begin_column(s);
 	baggage_write_value(w, name, value == NULL ? s->before : s->encoding);
 	writer_u8(w, ',');
 	if (value == NULL)
@@ -441,6 +448,44 @@ static void write_role(struct selects *s, const struct baggage_change *g,
 	write_set(s, "role", resets ? NULL : role);
 }
 
+#define ASIDE "'pgsluice.role'"
+
+/*
+ * No role, in a transaction that is open: only the server knows the one to give
+ * back. For the rest of it both are local, so its end leaves what its client set.
+ */
+static void put_role_aside(struct selects *s)
+{
+	begin_column(s);
+	baggage_write_text(s->w, ASIDE ",pg_catalog.current_setting('role'),"
+	    "true)");
+	begin_column(s);
+	baggage_write_text(s->w, "'role','none',true)");
+}
+
+static void give_role_back(struct selects *s)
+{
+	begin_column(s);
+	baggage_write_text(s->w, "'role',pg_catalog.current_setting(" ASIDE
+	    "),true)");
+}
+
+/* Its client goes on: what guards the SETs is not for the rest of a transaction. */
+static void write_guards(struct selects *s, const struct baggage_change *g,
+    bool stays)
+{
+	struct writer *const w = s->w;
+
+	/* a time-out of whoever was there last is not for these */
+	if (!g->open && baggage_find(g->have, "statement_timeout") != NULL)
+		baggage_write_text(w, "SET LOCAL statement_timeout=0");
+	if (stays && g->open)
+		put_role_aside(s);
+	else if (stays)
+		baggage_write_text(w, w->len > 0 ? ";SET LOCAL ROLE NONE" :
+		    "SET LOCAL ROLE NONE");
+}
+
 void baggage_write_sql(const struct baggage_change *g, struct writer *w)
 {
 	/* who acts has got the role of the base, if that is his */
@@ -454,17 +499,12 @@ void baggage_write_sql(const struct baggage_change *g, struct writer *w)
 	if (g->want == g->have && g->actor == NULL)
 		return;
 	writer_init(&own, w->cap);
-	/* a time-out of whoever was there last is not for these */
-	if (baggage_find(g->have, "statement_timeout") != NULL)
-		baggage_write_text(&own, "SET LOCAL statement_timeout=0");
+	const bool stays = g->actor == NULL && g->goes_on &&
+	    baggage_same(role, before);
 	const bool acts = g->actor == NULL && before != NULL &&
 	    !baggage_same(before, "none");
-	const bool stays = acts && g->goes_on && baggage_same(role, before);
 
-	/* until the end of a transaction of its own */
-	if (stays && !g->open)
-		baggage_write_text(&own, own.len > 0 ? ";SET LOCAL ROLE NONE" :
-		    "SET LOCAL ROLE NONE");
+	write_guards(&s, g, stays);
 	const size_t guard = own.len;
 
 	/* whoever departed has no role any more: see params.h */
@@ -487,6 +527,8 @@ void baggage_write_sql(const struct baggage_change *g, struct writer *w)
 	}
 	if (g->actor == NULL ? !baggage_same(role, before) : own_role != NULL)
 		write_role(&s, g, role);
+	if (own.len > guard && stays && g->open)
+		give_role_back(&s);
 	if (own.len > guard || own.failed) {
 		writer_bytes(w, own.at, own.len);
 		writer_u8(w, 0);

@@ -119,6 +119,12 @@ static void test_role_is_reset_first_and_set_last(void **state)
 	    "SELECT " CONFIG("role", "NULL"));
 }
 
+#define ASIDE "pg_catalog.set_config('pgsluice.role'," \
+	"pg_catalog.current_setting('role'),true)," \
+	"pg_catalog.set_config('role','none',true)"
+#define BACK "pg_catalog.set_config('role'," \
+	"pg_catalog.current_setting('pgsluice.role'),true)"
+
 static void test_role_that_is_not_reset_stays_for_who_goes_on(void **state)
 {
 	(void)state;
@@ -130,7 +136,17 @@ static void test_role_that_is_not_reset_stays_for_who_goes_on(void **state)
 	/* nothing is for the rest of a transaction alone */
 	base.open = true;
 	assert_string_equal(sql(SET("role\0x\0work_mem\0001\0"),
-	    SET("role\0x\0")), "SELECT " CONFIG("work_mem", "'1'"));
+	    SET("role\0x\0")), "SELECT " ASIDE ","
+	    CONFIG("work_mem", "'1'") "," BACK);
+	assert_string_equal(sql(SET("role\0x\0"), SET("role\0x\0")), "");
+	/* it may have taken one */
+	assert_string_equal(sql(SET("work_mem\0001\0"),
+	    SET("statement_timeout\0001\0")), "SELECT " ASIDE ","
+	    CONFIG("statement_timeout", "NULL") ","
+	    CONFIG("work_mem", "'1'") "," BACK);
+	base.open = false;
+	assert_string_equal(sql(SET("work_mem\0001\0"), SET("")),
+	    "SET LOCAL ROLE NONE;SELECT " CONFIG("work_mem", "'1'"));
 	/* it was reset */
 	assert_string_equal(sql(SET("role\0x\0"), SET("")), "SELECT "
 	    CONFIG("role", "'x'"));

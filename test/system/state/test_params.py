@@ -576,24 +576,31 @@ def acting(pg):
     pg.sql("drop role one, two, acts")
 
 
+@pytest.mark.parametrize("first", ["one", ""])
 @pytest.mark.parametrize("inside", [False, True])
-def test_role_of_now_stays_where_others_are_reset(pooler, pg, acting, inside):
-    """in session mode, with a role in the start-up packet"""
-    own = {"role": "one", "work_mem": "9MB"}
-    if not inside:
-        own["log_min_messages"] = "error"   # which a superuser alone may set
+def test_role_of_now_stays_where_others_are_reset(pooler, pg, acting, inside,
+                                                  first):
+    """in session mode, with or without a role in the start-up packet; one
+    setting a superuser alone may set
+    """
+    own = {"work_mem": "9MB", "log_min_messages": "error",
+           "statement_timeout": "50s"}
+    if first:
+        own["role"] = first
     p = pooler(pool_mode="session", userlist={"acts": "", "admin": "adminpw"})
     mine = p.raw(acting, **own)
     want = pq.Conn(port=pg.port).login(acting, database="p0", **own)
-    look = "select current_setting('role') || current_setting('work_mem')"
+    look = "select %s" % "||' '||".join(
+        "current_setting('%s')" % name for name in [
+            "role", "work_mem", "log_min_messages", "statement_timeout"])
     seen = []
     for c in (mine, want):
         seen.append([])
-        for role in ("two", "none", "one"):
+        for role in ("role two", "local role two", "role none", "role one"):
             for way in ("reset all", "reset work_mem", "reset role"):
                 if inside:
                     c.query("begin")
-                c.query("set role " + role)
+                c.query("set " + role)
                 c.query("set work_mem = '1MB'")
                 c.query(way)
                 seen[-1].append((role, way, c.value(look)))
