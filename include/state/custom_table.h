@@ -1,9 +1,11 @@
-/* custom_table.h - which custom parameters were seen, at whatever worker.
+/* custom_table.h - the names of custom parameters that clients have used, on
+ * any worker.
  *
- * A server may go to any of them, with what clients have set there. Once that table
- * is full, by whoever invents names, a server has one of its own: of what its
- * clients name there, and what they bring. Names with letters that another database
- * may not have are in that one only.
+ * A server may move to any worker, with what clients have set there, so all
+ * workers share one table of names. If that table is full, because a client
+ * invents names, a server has a table of its own, for the names that its
+ * clients use and bring. Names with letters that another database may lack are
+ * only in that table.
  * SPDX-License-Identifier: ISC */
 #ifndef STATE_CUSTOM_TABLE_H
 #define STATE_CUSTOM_TABLE_H
@@ -29,26 +31,31 @@ static inline struct custom *custom_table_of(struct sessions *ss)
 	return ss->custom != NULL ? ss->custom : &ss->own_custom;
 }
 
-/* Of a text that s is sent; its names are known from then on. */
+/*
+ * Returns a reader for a text that is sent to s. It makes the names in the text
+ * known.
+ */
 struct custom_reader custom_table_reader(struct server *s);
-/* The same for one name, as it is kept. False: no room. */
+/* Makes one name known, in the form in which it is kept. False: no room. */
 bool custom_table_put(struct server *s, const char *kept);
-/* All those of b, which may be NULL. False: not all. */
+/* Makes all names of b known; b may be NULL. False: not all of them. */
 bool custom_table_add_set(struct server *s, const struct baggage *b);
-/* The same where there is no server yet, for what all databases can have. */
+/* The same without a server, for names that every database can have. */
 void custom_table_share_set(struct sessions *ss, const struct baggage *b);
-/* How many names are known: in the table of all, and in that of one server. */
+/* The number of known names: in the shared table, and in the server's own. */
 struct custom_count {
 	uint8_t names[2];
 };
-/* The next name that s may have a value of, from zero on; or NULL. */
+/*
+ * Returns the next name that s may have a value of, or NULL. Start with zeros.
+ */
 const char *custom_table_next(const struct server *s, struct custom_count *at);
-/* Is what s calls name known, and not one of the first ones? */
+/* Is this name known, and not among the first ones? */
 bool custom_table_is_behind(struct server *s, struct custom_count first,
     const char *name);
-/* Has b, which may be NULL, a value of a name that custom_table_next() tells? */
+/* Does b, which may be NULL, have a value of this name? */
 bool custom_table_is_in(const struct baggage *b, const char *kept);
-/* No name of its own has a value in s any more. */
+/* Forgets the server's own names, because none has a value in s any more. */
 void custom_table_forget(struct server *s);
 
 #endif

@@ -1,7 +1,7 @@
-/* dialect.h - in which settings a server reads what it is to prepare.
+/* dialect.h - the settings under which a server parses a text that it prepares.
  *
- * Clients share a named statement of a server if their settings have it mean the
- * same; see effects.h. (spec/pooling.md section 16)
+ * Clients share a named statement of a server if it means the same under the
+ * settings of each; see effects.h. (spec/pooling.md section 16)
  * SPDX-License-Identifier: ISC */
 #ifndef STATE_DIALECT_H
 #define STATE_DIALECT_H
@@ -15,35 +15,42 @@ struct client;
 struct params;
 struct server;
 
-/* Embedded in server; all zero: nothing is known. */
+/* Embedded in server. All zero: nothing is known. */
 struct dialect {
-	struct baggage *set;	/* counted; what it was last; or NULL */
-	struct params *params;	/* counted; ... which was made of these */
-	struct baggage *has;	/* counted; ... and these, or NULL */
-	struct baggage *trailed; /* counted; ... and what this was, or NULL: */
-	struct baggage *trail;	/* counted; what has set the role since it was
-				 * lent, and search_path where s does not
-				 * report it: texts of SETs */
-	struct baggage *next;	/* counted; ... will be, with one more; or NULL */
-	uint8_t owed;		/* SETs that are to be told as done */
-	bool trails;		/* there is one of the two, or it is astray */
-	bool unseen;		/* its client may have set what no report
-				 * tells since it was lent */
-	bool astray;		/* ... or the role or search_path, not by a SET
-				 * alone, or that may be undone */
-	/* until s has told all that is in force: */
-	bool parsed;		/* a text was, and is shared by this */
-	bool pending;		/* what may set something was sent */
+	struct baggage *set;	/* counted: the latest result, or NULL. The next
+				 * three are what it was computed from */
+	struct params *params;	/* counted */
+	struct baggage *has;	/* counted, or NULL */
+	struct baggage *trailed; /* counted: the trail of then, or NULL */
+	struct baggage *trail;	/* counted: texts of SETs since the server was
+				 * lent, of the role, and of search_path if the
+				 * server does not report it */
+	struct baggage *next;	/* counted: the trail with one more text; NULL:
+				 * none is due */
+	uint8_t owed;		/* SETs whose tags have not come yet */
+	bool trails;		/* the trail is in use, or astray */
+	bool unseen;		/* since it was lent, the client may have set
+				 * something that is never reported */
+	bool astray;		/* ... or the role or search_path, by other
+				 * means than a SET alone, or by one that may be
+				 * undone */
+	/* until the server has reported all that is in force: */
+	bool parsed;		/* a text was parsed, and the client shares the
+				 * statement */
+	bool pending;		/* something was sent that may change
+				 * settings */
 	bool inside;		/* something was set, maybe in a transaction */
 };
 
 void dialect_fini(struct dialect *d);
-/* The status of s is that: is what is to go to the trail in force? */
+/*
+ * s has this transaction status now: puts the SET that was due into the trail.
+ */
 void dialect_settle(struct dialect *d, char status);
-/* Nobody has set anything in s since it was lent. */
+/* A client is lent s, and has set nothing yet. */
 void dialect_clear(struct dialect *d);
 
-/* Hot: it has told all that is in force, in this status of a transaction. */
+/* Hot: the server has reported everything that is in force. */
 static inline void dialect_told(struct dialect *d, char status)
 {
 	d->parsed = d->pending = false;
@@ -51,35 +58,37 @@ static inline void dialect_told(struct dialect *d, char status)
 	if (d->trails)
 		dialect_settle(d, status);
 }
-/* Hot: is it set, whoever has been before? False: that may be, too. */
+/* Hot: is it certain that the dialect is this one? False: maybe it is. */
 static inline bool dialect_is(const struct dialect *d, const void *set)
 {
 	return d->set == set && !d->unseen && !d->trails;
 }
-/* Are the values of all that s reports known, or will be, for c? */
+/*
+ * Are the values of all parameters that s reports known for c, or will they be?
+ */
 bool dialect_is_known(const struct client *c, const struct server *s);
 /*
- * What c's server s reads texts in, once it has answered all that was sent;
+ * Returns the dialect of c's server s after it has answered all that was sent;
  * borrowed. NULL: no memory.
  */
 struct baggage *dialect_of(const struct client *c, struct server *s);
 
 /*
- * Does what is sent run, once, by what is sent with it, alone in its batch, in a
- * transaction that goes on?
+ * DIALECT_RUNS: the text runs exactly once, by what is sent with it, alone in
+ * its batch, in a transaction that continues.
  */
 enum dialect_run { DIALECT_MAY_RUN, DIALECT_RUNS };
-/* s is sent this text of n bytes, or runs what was prepared of it. */
+/* A text that is sent to s, or a prepared one that runs. */
 struct dialect_text {
 	const void *sql;
 	size_t n;
-	uint32_t effects;	/* of effects.h */
+	uint32_t effects;	/* see effects.h */
 	enum dialect_run runs;
 };
 void dialect_note(struct server *s, const struct dialect_text *t);
-/* s has done what has this tag. */
+/* s has completed a statement with this tag. */
 void dialect_note_tag(struct server *s, const char *tag);
-/* The value of a parameter has changed, says s. */
+/* s has reported a new value of the parameter. */
 void dialect_note_report(struct server *s, int parameter);
 
 #endif

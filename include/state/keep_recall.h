@@ -1,4 +1,5 @@
-/* keep_recall.h - who SETs what was SET before is not asked what there is.
+/* keep_recall.h - a SET whose effect is known from an earlier one needs no
+ * probe.
  * SPDX-License-Identifier: ISC */
 #ifndef STATE_KEEP_RECALL_H
 #define STATE_KEEP_RECALL_H
@@ -12,28 +13,38 @@ struct baggage;
 struct client;
 struct server;
 
-/* The text of a request that may be all that has set anything in a server. */
+/* The text of a request that may be the only change of a session. */
 struct keep_text {
 	struct recall_key key;
-	unsigned tags;		/* of SET and RESET that it gives */
-	bool learns;		/* the probe under way tells what it left */
+	unsigned tags;		/* the number of tags SET and RESET that it
+				 * causes */
+	bool learns;		/* the probe will tell its effect */
 };
 
 /*
- * c's request has this text, of n bytes with its NUL. Is it one whose effect
- * may be known, the first one in s, and not in a transaction block? Then that
- * is noted, and the request leaves nothing else.
+ * c sends this text, n bytes with its NUL. Is it the first request in s,
+ * outside a transaction block, and of a kind whose effect can be remembered?
+ * Then it is noted, and nothing else must be noted for it.
  */
 bool keep_note_text(const struct client *c, struct server *s,
     const char *sql, size_t n);
-/* Another request comes that may set something: then nothing is known. */
+/*
+ * Another request may change settings, so the effect of the noted text alone
+ * cannot be told.
+ */
 void keep_note_other(struct server *s);
 
-/* s is known to have this now, and so c has. False: no memory. */
+/* s has these settings, and so has c. False: no memory. */
 bool keep_takes(struct client *c, struct server *s, struct baggage *has);
-/* Is all that was left in s known? Then s and c have it. */
+/*
+ * Is the effect of the request known? Then s and c have the new settings, and
+ * no probe is needed.
+ */
 bool keep_recalls(struct client *c, struct server *s);
-/* The answer of a probe that was sent as nothing was known, or otherwise. */
+/*
+ * A probe has found `set`: remembers it for the text, if that was the only
+ * change.
+ */
 void keep_learns(const struct client *c, struct server *s,
     struct baggage *set);
 

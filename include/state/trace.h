@@ -1,7 +1,7 @@
-/* trace.h - may what a client has done have left something in the session?
+/* trace.h - may a client have left something in the session?
  *
- * Noted from its requests and from the tags of what is completed, from the time
- * a server is lent to the time it is given back.
+ * This is noted from its requests and from command tags, while it has the
+ * server.
  * SPDX-License-Identifier: ISC */
 #ifndef STATE_TRACE_H
 #define STATE_TRACE_H
@@ -13,64 +13,77 @@
 
 #include "proto/msg.h"
 
-/* What a session has that no other one can be given. */
+/* State of a session that cannot be moved to another one. */
 enum pin {
-	PIN_TEMPORARY = 1,	/* tables and others */
-	PIN_CURSOR = 2,		/* WITH HOLD */
-	PIN_LOCK = 4,		/* advisory */
-	PIN_PREPARED = 8,	/* by SQL */
+	PIN_TEMPORARY = 1,	/* temporary tables and other objects */
+	PIN_CURSOR = 2,		/* a cursor WITH HOLD */
+	PIN_LOCK = 4,		/* a session-level advisory lock */
+	PIN_PREPARED = 8,	/* PREPARE in SQL */
 	PIN_LISTEN = 16,
 	PIN_LOADED = 32,	/* a library */
-	PIN_PARAMETER = 64,	/* a custom one, whose name is not known */
-	PIN_FUNCTION = 128,	/* what a function has opened, and none closes */
+	PIN_PARAMETER = 64,	/* a custom parameter whose name is unknown */
+	PIN_FUNCTION = 128,	/* a connection or the like that a function has
+				 * opened, and that nothing closes */
 	PIN_LAST = PIN_FUNCTION,
-	/* those that no view of PostgreSQL tells, and nothing takes back but: */
+	/*
+	 * No view of PostgreSQL shows these. The lasting ones end only with the
+	 * session.
+	 */
 	PINS_UNTOLD = PIN_LOADED | PIN_PARAMETER | PIN_FUNCTION,
-	PINS_LASTING = PIN_LOADED | PIN_FUNCTION,	/* the end of it */
+	PINS_LASTING = PIN_LOADED | PIN_FUNCTION,
 };
 
-/* Embedded in server; all zero: nothing. */
+/* Embedded in server. All zero: nothing was left. */
 struct trace {
-	unsigned sets;		/* SET and RESET that were completed */
-	unsigned local;		/* SET LOCAL sent: they leave nothing */
-	bool failed;		/* an error came: some were not completed */
+	unsigned sets;		/* completed SETs and RESETs */
+	unsigned local;		/* SET LOCALs that were sent; they leave
+				 * nothing */
+	bool failed;		/* an error: some of them were not completed */
 	bool marked;		/* something else may have been left */
-	bool unnamed;		/* ... an unnamed statement of those that mark
-				 * was prepared: it outlives a DISCARD ALL */
-	uint8_t pins;		/* of PINS_UNTOLD */
-	bool unlisted;		/* custom parameters of unknown names, too */
-	bool discarded;		/* all was taken back before the others */
-	bool waits;		/* an unnamed statement, of those that mark, is
-				 * prepared, and not run yet */
-	bool drawn;		/* sequences may have given numbers, and since
-				 * all was discarded, if it was */
-	bool draws;		/* ... by a text that was sent, and may not have
-				 * run when all was discarded */
-	bool calls;		/* set_config() was sent, for a transaction */
-	bool listens;		/* what its client listens to may be changed */
-	bool notifies;		/* its client may have told itself something */
-	bool lone;		/* one request may be all that has set anything;
-				 * see keep_recall.h */
-	bool lasting;		/* a statement that may leave something has a
-				 * name: whoever runs it is not known, so that
-				 * each request marks */
-	bool binds;		/* the unnamed statement sets what its Bind
-				 * has the name of; see keep.bound */
-	bool unread;		/* a long text was sent: which parameters it may
-				 * set was not read */
+	bool unnamed;		/* an unnamed statement that may leave something
+				 * was prepared; it outlives a DISCARD ALL */
+	uint8_t pins;		/* bits of PINS_UNTOLD */
+	bool unlisted;		/* custom parameters with unknown names may be
+				 * set */
+	bool discarded;		/* DISCARD ALL, before all other changes */
+	bool waits;		/* an unnamed statement that may leave something
+				 * is prepared and has not run yet */
+	bool drawn;		/* sequences may have returned numbers, after
+				 * the DISCARD ALL if there was one */
+	bool draws;		/* ... by a text that may run after the DISCARD
+				 * ALL */
+	bool calls;		/* set_config() was sent, for the transaction
+				 * only */
+	bool listens;		/* the channels of the client may have
+				 * changed */
+	bool notifies;		/* the client may have notified itself */
+	bool lone;		/* one request may be the only change; see
+				 * keep_recall.h */
+	bool lasting;		/* a named statement may leave something. Who
+				 * runs it is unknown, so each request may */
+	bool binds;		/* the Bind of the unnamed statement has the
+				 * name of a parameter that it sets; see
+				 * keep.bound */
+	bool unread;		/* a long text was sent: the names of parameters
+				 * in it are unknown */
 };
 
-/* The tag of a CommandComplete; last: nothing behind it was sent. */
+/*
+ * Takes the tag of a CommandComplete. last: no other statement was sent after
+ * it.
+ */
 void trace_tag(struct trace *t, const char *tag, bool last);
-/* May anything be left there? */
+/* May something have been left? */
 bool trace_is_left(const struct trace *t);
-/* Has a server numbers from sequences now, that had some before, or none? */
+/*
+ * May lastval() return a number now? before: it could when the server was lent.
+ */
 static inline bool trace_has_drawn(const struct trace *t, bool before)
 {
 	return t->drawn || t->draws || (before && !t->discarded);
 }
 
-/* The next one is to be lent it. */
+/* A new client is lent the server. */
 void trace_clear(struct trace *t);
 
 static inline bool trace_is_any(const struct trace *t)
@@ -79,7 +92,9 @@ static inline bool trace_is_any(const struct trace *t)
 	    t->lasting;
 }
 
-/* Hot: is it all zero? What pads it may have it taken for more. */
+/*
+ * Hot: are all fields zero? Padding that is not zero only costs a closer look.
+ */
 static inline bool trace_is_blank(const struct trace *t)
 {
 	uint64_t word[3];
@@ -89,15 +104,17 @@ static inline bool trace_is_blank(const struct trace *t)
 	return (word[0] | word[1] | word[2]) == 0;
 }
 
-/* What a message of a server may have to do with all that. */
+/* How a message of a server may matter for the trace. */
 enum trace_hint {
 	TRACE_NOTHING,
-	TRACE_SELECTS,		/* SELECT, or what may have the same tag */
-	TRACE_DRAWS,		/* INSERT, COPY, and so on: see drawn */
-	TRACE_TELLS,		/* its tag is for trace_tag(), or others */
+	TRACE_SELECTS,		/* SELECT, or a message that may have this
+				 * tag */
+	TRACE_DRAWS,		/* INSERT, COPY and others that may draw from a
+				 * sequence */
+	TRACE_TELLS,		/* it is for trace_tag() */
 };
 
-#define TRACE_LETTER(ch) (1u << ((ch) & 31))	/* or what is none */
+#define TRACE_LETTER(ch) (1u << ((ch) & 31))
 
 /* Hot: is it a message for trace_look()? */
 static inline bool trace_may_tell(uint8_t type)
@@ -105,14 +122,14 @@ static inline bool trace_may_tell(uint8_t type)
 	return type == BE_COMMAND_COMPLETE || type == BE_PORTAL_SUSPENDED;
 }
 
-/* Hot: of those, has it the tag of a SELECT, or one that looks like that? */
+/* Hot: does the message have the tag of a SELECT, or a similar one? */
 static inline bool trace_is_select(const uint8_t *m, size_t size)
 {
 	return size > MSG_HEADER + sizeof "SET" && m[MSG_HEADER] == 'S' &&
 	    m[MSG_HEADER + 1] == 'E';
 }
 
-/* Hot. */
+/* Hot: a glance at a message of a server. */
 static inline enum trace_hint trace_look(const uint8_t *m, size_t size)
 {
 	static const uint32_t tells = TRACE_LETTER('D') | TRACE_LETTER('R') |
@@ -122,7 +139,7 @@ static inline enum trace_hint trace_look(const uint8_t *m, size_t size)
 	    TRACE_LETTER('E');
 	const uint8_t *const tag = m + MSG_HEADER;
 
-	/* an INSERT ... RETURNING may be run, and have no tag yet */
+	/* an INSERT ... RETURNING may run without a tag yet */
 	if (m[0] == BE_PORTAL_SUSPENDED)
 		return TRACE_DRAWS;
 	if (m[0] != BE_COMMAND_COMPLETE || size <= MSG_HEADER + 1)

@@ -1,4 +1,4 @@
-/* welcome.h - what a client is told at the end of its login.
+/* welcome.h - the messages that end a client's login.
  * SPDX-License-Identifier: ISC */
 #ifndef STATE_WELCOME_H
 #define STATE_WELCOME_H
@@ -8,16 +8,18 @@
 struct client;
 struct params;
 
-/* All is borrowed. */
+/* Everything is borrowed. */
 struct welcome_parts {
-	struct iovec first;		/* the rest of the exchange, or empty */
-	const struct params *tracked;	/* where c has no wish of its own */
-	struct iovec others;		/* messages that tell the other ones */
+	struct iovec first;		/* the last message of the password
+					 * exchange, or empty */
+	const struct params *tracked;	/* values for the parameters that the
+					 * client does not set */
+	struct iovec others;		/* messages for all other parameters */
 };
 
 /*
- * AuthenticationOk, parameters, key, ReadyForQuery (spec/pooling.md section 3), in
- * one send with what comes first.
+ * Sends AuthenticationOk, parameters, key and ReadyForQuery (spec/pooling.md
+ * section 3), after `first`, in one write.
  */
 void welcome_send(struct client *c, const struct welcome_parts *g);
 

@@ -1,4 +1,5 @@
-/* custom_table.c - which custom parameters were seen, at whatever worker.
+/* custom_table.c - the names of custom parameters that clients have used, on
+ * any worker.
  * SPDX-License-Identifier: ISC */
 #include "state/custom_table.h"
 
@@ -10,7 +11,7 @@
 #include "proto/params.h"
 #include "session/server.h"
 
-/* NULL: no memory. */
+/* Returns NULL if there is no memory. */
 static struct custom *get_own(struct server *s)
 {
 	if (s->keep.names == NULL)
@@ -18,7 +19,10 @@ static struct custom *get_own(struct server *s)
 	return s->keep.names;
 }
 
-/* Another database may not have the letters of a name that is not plain. */
+/*
+ * A name that is not plain may have letters that another database's encoding
+ * lacks.
+ */
 static bool put(void *arg, const char *name)
 {
 	struct server *const s = arg;
@@ -44,7 +48,7 @@ struct custom_reader custom_table_reader(struct server *s)
 		.encoding = encoding == params_unknown() ? NULL : encoding };
 }
 
-/* False: it is not known. */
+/* Returns false if the name cannot be made known. */
 static bool custom_table_add(struct custom_reader *r, const char *name)
 {
 	struct custom_name n;
@@ -104,7 +108,7 @@ const char *custom_table_next(const struct server *s, struct custom_count *at)
 	return name != NULL ? name : next(s->keep.names, &at->names[1]);
 }
 
-/* A name is looked for in the form in which it is kept. */
+/* Names are compared in the form in which they are kept. */
 struct search {
 	const struct server *s;
 	struct custom_count first;

@@ -1,4 +1,4 @@
-/* dialect.c - in which settings a server reads what it is to prepare.
+/* dialect.c - the settings under which a server parses a text that it prepares.
  * SPDX-License-Identifier: ISC */
 #include "state/dialect.h"
 
@@ -16,10 +16,10 @@
 #include "sql/effects.h"
 #include "sql/sql_words.h"
 
-/* A name that no parameter has. */
+/* A key that no parameter has: the user who acts. */
 #define ACTS "!acts"
 
-/* The same of what has set search_path or the role. */
+/* A key that no parameter has: a SET of search_path or the role. */
 #define STEP "!set"
 #define TRAIL_MAX 1000	/* bytes */
 
@@ -51,7 +51,7 @@ void dialect_settle(struct dialect *d, char status)
 {
 	struct baggage *const next = d->next;
 
-	/* a SET has failed; or SET LOCAL is over */
+	/* A SET has failed, or the effect of SET LOCAL is over. */
 	d->astray = d->astray || status != 'T' || d->owed > 0;
 	d->owed = 0;
 	if (next == NULL)
@@ -61,16 +61,14 @@ void dialect_settle(struct dialect *d, char status)
 	d->next = NULL;
 }
 
-/* --- what it is --- */
-
-/* SETs may be ahead, whose effect s has not reported. */
+/* SETs that are on their way have effects that s has not reported yet. */
 static struct params *params_ahead(const struct client *c,
     const struct server *s)
 {
 	return s->keep.flight != NULL ? c->params : s->params;
 }
 
-/* Equal values are one pointer. */
+/* Values are interned, so equal values are one pointer. */
 static bool is_same(const struct params *a, const struct params *b)
 {
 	const struct params_table *const t = params_table_of(a);
@@ -119,14 +117,14 @@ static void write_others(const struct baggage *has, struct writer *w)
 	while (baggage_next(has, &at, &pair)) {
 		if (!sql_is_unseen(pair.name))
 			continue;
-		/* what was SET on s for its client may be there, too */
+		/* The SETs for the client may have the same names. */
 		writer_u8(w, '=');
 		writer_str(w, pair.name);
 		writer_str(w, pair.value);
 	}
 }
 
-/* One after the other: a later one may not count in the same way. */
+/* The order matters: a SET may change what a later one means. */
 static void write_trail(const struct baggage *trail, struct writer *w)
 {
 	struct baggage_pair pair;
@@ -173,9 +171,7 @@ struct baggage *dialect_of(const struct client *c, struct server *s)
 	return d->set;
 }
 
-/* --- what changes it --- */
-
-/* Is search_path what we have been told? */
+/* Does s report search_path? */
 static bool tells_path(const struct server *s)
 {
 	const int i = params_find(s->ss->params, "search_path");
@@ -183,7 +179,7 @@ static bool tells_path(const struct server *s)
 	return i >= 0 && (s->origin.silent >> i & 1) == 0;
 }
 
-/* The text of a SET, n bytes, comes behind those that were there. */
+/* Appends the text of a SET, n bytes, to the trail. */
 static struct baggage *add_to_trail(const struct server *s, const char *sql,
     size_t n)
 {
@@ -215,8 +211,8 @@ static bool has(const struct dialect_text *t, uint32_t effect)
 }
 
 /*
- * Is it a SET of which all is known: that it runs, once, and by what the status of
- * the transaction will be, whether it has failed?
+ * Is it a SET whose effect is certain: it runs exactly once, and the status of
+ * the transaction tells whether it failed?
  */
 static bool is_followed(const struct dialect_text *t)
 {
@@ -225,9 +221,9 @@ static bool is_followed(const struct dialect_text *t)
 }
 
 /*
- * Whoever sends the same SETs, from the same settings on, has the same
- * search_path and role, in a transaction. What else may set them, or undo that, is
- * not known.
+ * In a transaction, clients that send the same SETs under the same settings
+ * have the same search_path and role. The effect of anything else that may
+ * change these, or undo a change, is unknown.
  */
 static void note_trail(struct server *s, const struct dialect_text *t)
 {
@@ -248,7 +244,10 @@ static void note_trail(struct server *s, const struct dialect_text *t)
 	d->trails = d->trails || path || role;
 }
 
-/* A COMMIT AND CHAIN has no status that tells; nor has a SET of before, run again. */
+/*
+ * After COMMIT AND CHAIN, no status tells that the transaction has ended. A
+ * prepared SET that runs again is not in the trail either.
+ */
 void dialect_note_tag(struct server *s, const char *tag)
 {
 	struct dialect *const d = &s->dialect;
@@ -274,8 +273,9 @@ void dialect_note(struct server *s, const struct dialect_text *t)
 }
 
 /*
- * By a function ahead of the text in a batch, or PostgreSQL has taken up another
- * default: what was taken for the dialect of the text may not have been it.
+ * A function in the same batch has changed the parameter, or PostgreSQL has a
+ * new default. The text may have been parsed under other settings than its
+ * dialect says.
  */
 void dialect_note_report(struct server *s, int parameter)
 {

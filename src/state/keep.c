@@ -20,13 +20,14 @@
 #include "state/keep_recall.h"
 #include "state/keep_resets.h"
 
-#define TRIES 100	/* the shortest time-out leaves time for a part of it */
+#define TRIES 100	/* the shortest statement_timeout leaves time for part
+			 * of a try */
 
 void keep_fini(struct server *s)
 {
 	struct keep *const k = &s->keep;
 
-	/* one that has none may have no pool */
+	/* a server that has no pins may have no pool */
 	if (k->pins != 0)
 		keep_set_pins(s, 0);
 	flight_free(&k->flight);
@@ -39,20 +40,19 @@ void keep_fini(struct server *s)
 	writer_fini(&k->channels);
 }
 
-/* --- the question --- */
-
 /*
- * All names are qualified, as anybody may have set search_path, and by the user
- * whose server it is: a role may not be shown everything. SET LOCAL counts as
- * set in the session for as long as it lasts, but these two are not listed.
- * Anybody may lock the view pg_settings, and would hold us up.
+ * The text of the probe. All names are qualified, because a client may have set
+ * search_path. It runs as the user who logged in, because a role may not be
+ * allowed to see everything. SET LOCAL makes a setting look as if the session
+ * had set it; these two settings are not in the list. It does not use the view
+ * pg_settings, because a client may have locked that.
  */
 static const char settings[] =
     ";SET LOCAL SESSION AUTHORIZATION DEFAULT;SET LOCAL ROLE NONE;"
     "SELECT name,setting FROM pg_catalog.pg_show_all_settings() "
     "WHERE source OPERATOR(pg_catalog.=) 'session'";
 
-/* The marks that stand for a pin can be no names of settings. */
+/* A setting cannot have a name that begins with "!", so these rows are pins. */
 static const char others[] =
     " UNION ALL SELECT '!p',NULL FROM pg_catalog.pg_prepared_statements "
     "WHERE from_sql"
@@ -80,8 +80,8 @@ static void write_text(struct writer *w, const char *s)
 }
 
 /*
- * A statement_timeout of a client that has canceled the probe is taken away for
- * this one, its value having been told before.
+ * If the client's statement_timeout has canceled the probe, this switches it
+ * off for the next try. The first row reports its value before that.
  */
 static void write_guard(struct writer *w)
 {
@@ -91,8 +91,8 @@ static void write_guard(struct writer *w)
 }
 
 /*
- * Custom parameters are in no view, until a library that is loaded defines
- * them: then they count if they were set, as all others.
+ * Custom parameters are in no view until a loaded library defines them. From
+ * then on the view lists them if they were set, like other parameters.
  */
 static void write_plain_names(struct server *s, struct writer *w)
 {
@@ -116,8 +116,9 @@ static void write_plain_names(struct server *s, struct writer *w)
 }
 
 /*
- * Of an identifier without quotes PostgreSQL folds letters that are not ASCII if
- * the database has an encoding of one byte a letter.
+ * In a database with a single-byte encoding, PostgreSQL also folds letters that
+ * are not ASCII in an unquoted identifier. So each name is asked for in both
+ * forms.
  */
 static void write_other_names(const struct server *s, struct writer *w)
 {
@@ -143,8 +144,9 @@ static void write_other_names(const struct server *s, struct writer *w)
 }
 
 /*
- * What nobody has named to us may be named in the body of a function. No pattern
- * has a backslash: what that means may have been set.
+ * The body of a function may contain names that no client has sent. The
+ * patterns contain no backslash, because a client's settings may change its
+ * meaning.
  */
 static const char bodies[] =
     " UNION ALL SELECT n,pg_catalog.current_setting(n,true) FROM (SELECT "
@@ -171,7 +173,7 @@ static void write_names(struct server *s, struct writer *w)
 		write_text(w, bodies);
 }
 
-/* All that there is. */
+/* Asks for the whole session state. */
 static void write_whole(struct server *s, struct writer *w)
 {
 	struct keep *const k = &s->keep;
@@ -188,7 +190,9 @@ static void write_whole(struct server *s, struct writer *w)
 	write_text(w, others);
 	if (k->brought == BROUGHT_INSIDE)
 		write_text(w, " UNION ALL " KEEP_BRINGS);
-	/* lastval() and currval() of one are not for the next one */
+	/*
+	 * lastval() and currval() must not return the numbers of another client
+	 */
 	if (k->pins == 0)
 		write_text(w, ";DISCARD SEQUENCES");
 }
@@ -205,8 +209,8 @@ static void write_name(const char *kept, struct writer *w)
 }
 
 /*
- * Names that have become known since s was asked. Of those that nobody has given
- * a value here since then, it has the value of its base.
+ * Asks for names that became known after the base was read. If no client has
+ * set such a name on s since then, its value is that of the base.
  */
 static void write_new(struct server *s, struct writer *w)
 {
@@ -249,7 +253,7 @@ void keep_ask(struct server *s, enum own_query query)
 	k->canceled = k->accented = k->confirmed = k->beyond = false;
 	writer_init(&sql, BAGGAGE_BYTES);
 	write_text(&sql, KEEP_BEGIN);
-	/* whoever looks at what servers do can tell this question */
+	/* the comment tells this query apart in PostgreSQL's logs and views */
 	if (query == OWN_QUERY_BASE)
 		write_text(&sql, "/*base*/");
 	if (query == OWN_QUERY_BASE && has_base(k))
@@ -264,9 +268,7 @@ void keep_ask(struct server *s, enum own_query query)
 	writer_fini(&sql);
 }
 
-/* --- the answer --- */
-
-/* A row of a mark, and perhaps of what it is about. */
+/* Takes a row that stands for a pin, and perhaps its value. */
 static void note_mark(struct keep *k, char mark, const char *value,
     size_t len)
 {
@@ -286,7 +288,7 @@ static void note_mark(struct keep *k, char mark, const char *value,
 		k->confirmed |= num_parse_u32(text, &n) == 0 && n == k->bring;
 }
 
-/* Of the transaction that asks, whatever their source is said to be. */
+/* These belong to the transaction of the probe, whatever the view says. */
 static bool is_momentary(const char *name)
 {
 	return strcmp(name, "transaction_isolation") == 0 ||
@@ -294,7 +296,7 @@ static bool is_momentary(const char *name)
 	    strcmp(name, "transaction_deferrable") == 0;
 }
 
-/* What the server reports is the business of params.h. */
+/* params.h tracks the parameters that the server reports. */
 static bool is_reported(const struct server *s, const char *name)
 {
 	const int i = params_find(s->ss->params, name);
@@ -302,7 +304,7 @@ static bool is_reported(const struct server *s, const char *name)
 	return i >= 0 && (s->origin.silent >> i & 1) == 0;
 }
 
-/* What s has of a name, which is the role or a custom one, when it is RESET. */
+/* Is this the value that RESET gives to the role or a custom parameter on s? */
 static bool is_default(const struct server *s, const char *name,
     const char *value)
 {
@@ -315,7 +317,7 @@ static bool is_default(const struct server *s, const char *name,
 	    (base != NULL && strcmp(value, base) == 0));
 }
 
-/* Is it in the place of what its client has come with, and has reset? */
+/* Has the client reset the value that it had brought? */
 static bool was_reset(const struct server *s, const char *name,
     const char *value)
 {
@@ -327,7 +329,10 @@ static bool was_reset(const struct server *s, const char *name,
 	    is_default(s, name, value) && keep_resets_had(c, s, name);
 }
 
-/* Has a value that nobody has asked for been there before this one? */
+/*
+ * Has this value replaced one that the base does not contain, because nobody
+ * asked for it?
+ */
 static bool is_beyond(struct server *s, const char *name)
 {
 	const struct keep *const k = &s->keep;
@@ -339,7 +344,7 @@ static bool is_beyond(struct server *s, const char *name)
 	    baggage_find(k->has, name) == NULL;
 }
 
-/* A column that is not NULL, or none. */
+/* Returns NULL if the column is NULL. */
 static const char *read_column(struct reader *r, uint32_t *len)
 {
 	*len = reader_u32(r);
@@ -399,7 +404,7 @@ void keep_take_row(struct server *s, const void *row, size_t size)
 	}
 }
 
-/* A name that the database can't have was never set. */
+/* A name that the database's encoding cannot express was never set there. */
 static bool is_of_name(const char *code)
 {
 	return strcmp(code, ERRCODE_CHARACTER_NOT_IN_REPERTOIRE) == 0 ||
@@ -419,7 +424,10 @@ bool keep_asks_again(struct server *s, const char *code)
 	return s->keep.canceled;
 }
 
-/* Is c somebody else than at its login? That takes back its role. */
+/*
+ * Does c act as another user than at its login? A change of user resets the
+ * role.
+ */
 static bool is_other_user(const struct client *c, const struct server *s)
 {
 	const struct params *const first = c->relay.start != NULL ?
@@ -445,7 +453,9 @@ static void write_brought(const struct client *c, const struct server *s,
 	}
 }
 
-/* The values that c has come with, but of parameters that s reports. */
+/*
+ * Writes the values that c brought, except those of parameters that s reports.
+ */
 static void write_defaults(const struct client *c, const struct server *s,
     struct writer *w)
 {
@@ -465,8 +475,8 @@ static void write_defaults(const struct client *c, const struct server *s,
 }
 
 /*
- * b, and what c has come with: of what b has not, or (ahead) in front of it.
- * NULL: no memory.
+ * Returns b together with the values that c brought. With ahead, those of b
+ * win; without it, only the names that b lacks are added. NULL: no memory.
  */
 static struct baggage *with_defaults(const struct client *c,
     const struct server *s, struct baggage *b, bool ahead)
@@ -503,7 +513,7 @@ static struct baggage *make_set(struct server *s)
 	return w->failed ? NULL : baggage_get(s->ss->baggage, w->at, w->len);
 }
 
-/* What there is, but of channels, is none of the pool's business any more. */
+/* The pool does not keep session state any more: only channels still matter. */
 static void take_channels(struct server *s)
 {
 	writer_fini(&s->keep.rows);
@@ -542,7 +552,7 @@ bool keep_answered(struct server *s, struct client *c)
 		baggage_put(&c->baggage, own);
 	baggage_unref(&set);
 	baggage_unref(&own);
-	/* else it is known when s was cleaned */
+	/* otherwise it is known after the cleaning */
 	if (k->base == NULL || k->beyond)
 		s->ps.stained = true;
 	else if (!s->ps.stained)
@@ -569,9 +579,10 @@ bool keep_takes(struct client *c, struct server *s, struct baggage *has)
 	return true;
 }
 
-/* --- what there was before --- */
-
-/* What base lacked up to now is added. NULL: that can't be, or no memory. */
+/*
+ * Completes the base with the rows of a later question. NULL: impossible, or no
+ * memory.
+ */
 static struct baggage *complete_base(struct server *s)
 {
 	struct keep *const k = &s->keep;
@@ -584,7 +595,7 @@ static struct baggage *complete_base(struct server *s)
 		    BAGGAGE_ENCODING);
 		const char *const bytes = baggage_bytes(k->base, &len);
 
-		/* a new server is asked for all at once */
+		/* A new server is asked for everything at once. */
 		if (k->accented && first != NULL && (encoding == NULL ||
 		    strcmp(first, encoding) != 0))
 			return NULL;
@@ -631,10 +642,10 @@ bool keep_knows_base(struct server *s, struct client *c)
 {
 	struct keep *const k = &s->keep;
 
-	/* one that is stained is lent to nobody else */
+	/* a stained server is cleaned before another client gets it */
 	if (!keep_is_on(s->ps.pool) || s->track.status != 'I' || s->ps.stained)
 		return true;
-	/* what nobody can ask for is taken away by cleaning */
+	/* cleaning removes the parameters that cannot be asked for */
 	if (c != NULL && (!custom_table_add_set(s, c->brought) ||
 	    !custom_table_add_set(s, c->baggage)))
 		k->unlisted = true;
@@ -645,21 +656,22 @@ bool keep_knows_base(struct server *s, struct client *c)
 	return false;
 }
 
-/* --- when it is asked --- */
-
-/* DISCARD ALL was the last that counts: what there is now, is known. */
+/* DISCARD ALL was the last change, so the state is known without a probe. */
 static void note_discard(struct client *c, struct server *s)
 {
 	struct keep *const k = &s->keep;
 
 	baggage_put(&k->has, k->base);
-	baggage_unref(&c->baggage);	/* as if c had just come */
+	baggage_unref(&c->baggage);	/* as after its login */
 	keep_set_pins(s, k->pins & PINS_LASTING);
 	if (s->ps.pool->key.db->conf->connect_query != NULL)
 		s->ps.stained = true;
 }
 
-/* DISCARD ALL takes back the user, and with that any role, but gives none. */
+/*
+ * DISCARD ALL resets the user and thereby the role, but does not restore the
+ * role of connect_query.
+ */
 static bool loses_role(const struct server *s)
 {
 	const char *const role = s->keep.base == NULL ? NULL :
@@ -708,7 +720,10 @@ bool keep_lets_go(struct client *c, struct server *s)
 	if (t->pins != 0)
 		keep_set_pins(s, k->pins | t->pins);
 	k->drawn = trace_has_drawn(t, k->drawn);
-	/* asked for nothing, it would be asked over and over, and c not read */
+	/*
+	 * without a reason to ask, each answer would cause the next probe, and
+	 * c would never be read
+	 */
 	if ((trace_is_left(t) || loses_role(s) || (k->pins == 0 && !k->fresh &&
 	    (s->ps.pool->limits.state_always || k->temporary))) &&
 	    !keep_recalls(c, s)) {
@@ -723,7 +738,10 @@ bool keep_lets_go(struct client *c, struct server *s)
 	}
 	if (t->discarded)
 		note_discard(c, s);
-	/* of what a text may set, nothing is noted any more: it is sent again */
+	/*
+	 * effects of the unnamed statement are noted for one lending only: it
+	 * is sent again
+	 */
 	own_settle(&c->relay.own, &s->unnamed);
 	if (s->unnamed != OWN_NONE)
 		s->unnamed = OWN_UNKNOWN;
@@ -753,7 +771,10 @@ void keep_cleaned(struct server *s)
 	struct keep *const k = &s->keep;
 
 	custom_table_forget(s);
-	/* it is as it was at first: if that is not known yet, now it can be asked */
+	/*
+	 * The server is as it was at first. If its base is not known yet, it
+	 * can be asked for it now.
+	 */
 	baggage_put(&k->has, keep_is_on(s->ps.pool) && !is_behind(s) ? k->base :
 	    NULL);
 	k->drawn = false;
@@ -762,12 +783,12 @@ void keep_cleaned(struct server *s)
 	k->unlisted = false;
 }
 
-/* session_state = clean: nothing but what c has come with. */
+/* The settings of a client with session_state = clean: what it brought. */
 static struct baggage *default_set(const struct client *c, struct server *s)
 {
 	if (c->brought == NULL)
 		return baggage_empty(s->ss->baggage);
-	/* what this may be in the place of, nobody has asked */
+	/* nobody has asked for the values that these replace */
 	if (s->ps.pool->key.db->conf->connect_query != NULL)
 		s->ps.stained = true;
 	struct baggage *set = baggage_ref(c->brought);

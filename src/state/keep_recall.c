@@ -1,4 +1,5 @@
-/* keep_recall.c - who SETs what was SET before is not asked what there is.
+/* keep_recall.c - a SET whose effect is known from an earlier one needs no
+ * probe.
  * SPDX-License-Identifier: ISC */
 #include "state/keep_recall.h"
 
@@ -10,7 +11,10 @@
 #include "session/server.h"
 #include "session/sessions.h"
 
-/* Is the request that comes, or was counted just now, the first one of s? */
+/*
+ * Is the request that arrives, or was just counted, the first one of this
+ * lending?
+ */
 static bool keep_recall_is_first(const struct server *s)
 {
 	return flight_is_fresh(s) || (s->track.status == 'I' &&
@@ -46,7 +50,7 @@ void keep_note_other(struct server *s)
 	s->trace.marked = true;
 }
 
-/* Has nothing else been done, and that not been refused? */
+/* Was this text the only change, and did it succeed? */
 static bool is_alone(const struct server *s)
 {
 	const struct pool_limits *const l = &s->ps.pool->limits;

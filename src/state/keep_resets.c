@@ -1,4 +1,5 @@
-/* keep_resets.c - which of a client's defaults a statement may have reset.
+/* keep_resets.c - which values of the start-up packet a statement may have
+ * reset.
  * SPDX-License-Identifier: ISC */
 #include "state/keep_resets.h"
 
@@ -11,21 +12,27 @@
 #include "session/server.h"
 #include "sql/effects.h"
 
-#define LAST 31		/* of the bits, for it and all that follow */
+#define LAST 31		/* the last bit stands for this value and all that
+			 * follow */
 
-/* Of those only it can't be told; others RESET gives a value that is not theirs. */
+/*
+ * Only for these a RESET looks like a SET. For others, RESET gives a value that
+ * the client does not have.
+ */
 static bool is_doubtful(const char *name)
 {
 	return strchr(name, '.') != NULL || strcmp(name, "role") == 0;
 }
 
-/* A text, and who sends it. */
 struct asks {
 	const struct client *c;
-	bool discards;		/* DISCARD ALL: the role as well */
+	bool discards;		/* DISCARD ALL resets the role, too */
 };
 
-/* The role follows who acts; RESET ALL ("") leaves it. */
+/*
+ * The role changes with session_authorization. RESET ALL ("") does not reset
+ * it.
+ */
 static bool concerns(const struct asks *a, const char *change, const char *name)
 {
 	const bool role = strcmp(name, "role") == 0;
@@ -36,7 +43,9 @@ static bool concerns(const struct asks *a, const char *change, const char *name)
 	    strcasecmp(change, "session_authorization") == 0);
 }
 
-/* Of all that the client has come with, and that the change is of. */
+/*
+ * A bit for each value that the client brought and that the change may reset.
+ */
 static uint64_t bits(const struct sql_back *b, const char *change)
 {
 	const struct asks *const a = b->of;
@@ -52,7 +61,7 @@ static uint64_t bits(const struct sql_back *b, const char *change)
 	return all;
 }
 
-/* In a session nobody asks the server what it has: so what is certain counts. */
+/* In session mode no probe follows, so only certain effects are noted. */
 static struct sql_back read_text(const struct client *c, const struct server *s,
     const struct keep_resets_text *t)
 {

@@ -1,4 +1,4 @@
-/* pins.c - what keeps a server for its client: counted, and by name.
+/* pins.c - the pins of a server: the setter, the counters, the names.
  * SPDX-License-Identifier: ISC */
 #include <stdio.h>
 
@@ -16,7 +16,9 @@ static const struct {
 	{ PIN_PARAMETER, "parameter" }, { PIN_FUNCTION, "function" },
 };
 
-/* One client of p more that is pinned. Returns how many that makes, of all parts. */
+/*
+ * Counts one more pinned client. Returns the number in all parts of the pool.
+ */
 static unsigned count_more(struct pool *p)
 {
 	p->pinned++;

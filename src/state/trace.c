@@ -1,4 +1,4 @@
-/* trace.c - may what a client has done have left something in the session?
+/* trace.c - may a client have left something in the session?
  * SPDX-License-Identifier: ISC */
 #include "state/trace.h"
 
@@ -6,7 +6,7 @@
 
 enum { SETS = 1, MARKS = 2, LOADS = 4, DISCARDS = 8, HIDES = 16, DRAWS = 32 };
 
-/* A DO may do anything. */
+/* What a command tag may mean. A DO may do anything. */
 static const struct {
 	const char *tag;
 	unsigned does;
@@ -21,7 +21,10 @@ static const struct {
 	{ "DISCARD ALL", DISCARDS },
 };
 
-/* By how the tag begins. search_path may begin with pg_temp. */
+/*
+ * Tags that are recognized by their beginning. A new table may be temporary,
+ * because search_path may begin with pg_temp.
+ */
 static const struct {
 	const char *begins;
 	unsigned does;
@@ -51,12 +54,14 @@ void trace_tag(struct trace *t, const char *tag, bool last)
 	t->sets += (does & SETS) != 0;
 	t->marked = t->marked || (does & MARKS) != 0;
 	t->pins |= (does & LOADS) != 0 ? PIN_LOADED : 0;
-	/* what was made may set what no reader has seen the name of */
+	/* the new object may set parameters whose names no reader has seen */
 	t->unlisted = t->unlisted || (does & HIDES) != 0 ||
 	    ((does & (SETS | MARKS)) != 0 && t->unread);
 	if ((does & DISCARDS) == 0)
 		return;
-	/* the statement is no part of a transaction that could be undone */
+	/*
+	 * The statement is not part of a transaction that can still be undone.
+	 */
 	if (last && !t->failed)
 		*t = (struct trace){ .marked = t->unnamed,
 		    .unnamed = t->unnamed, .pins = t->pins & PINS_LASTING,
@@ -64,14 +69,14 @@ void trace_tag(struct trace *t, const char *tag, bool last)
 		    .unlisted = t->unlisted, .lasting = t->lasting,
 		    .draws = t->unnamed && t->draws,
 		    .listens = t->listens, .notifies = t->notifies };
-	/* tags come in the order of what was run */
+	/* tags come in the order of execution */
 	t->drawn = false;
 	t->discarded = true;
 }
 
 /*
- * Which of the local SETs that were sent were completed is not known: only that
- * all were, if there was no error.
+ * Which of the SET LOCALs were completed is unknown. If there was no error, all
+ * of them were.
  */
 bool trace_is_left(const struct trace *t)
 {

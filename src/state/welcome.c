@@ -1,4 +1,4 @@
-/* welcome.c - what a client is told at the end of its login.
+/* welcome.c - the messages that end a client's login.
  * SPDX-License-Identifier: ISC */
 #include "state/welcome.h"
 
