@@ -63,7 +63,7 @@ bool auth_is_allowed(const struct auth_request *rq, const char *name);
 
 /* Why the right password is wrong, for the log. */
 #define AUTH_UNUSABLE "password authentication failed: the stored secret " \
-	"looks like a hash and is none"
+	"looks like a hash but is not valid"
 
 /*
  * Each of these words a refusal, and returns AUTH_DENY. This one: the client has

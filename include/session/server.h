@@ -181,20 +181,20 @@ struct server_ops {
 
 /* About the secret that the server does not take; for HINT and the log. */
 #define SERVER_HINT_SECRET \
-	"The server wants the secret that it has itself: \"pgsluicectl " \
-	"userlist import\" takes it into auth_file; or write user= and " \
-	"password= into the line of [databases]."
+	"PostgreSQL does not accept the secret of auth_file: copy its own by " \
+	"\"pgsluicectl userlist import\", or write user= and password= into " \
+	"the line of [databases]."
 /* ... which is the server's, and does for clients that prove themselves. */
 #define SERVER_HINT_KEYS \
-	"A SCRAM secret opens the server only behind a client that has logged " \
+	"A SCRAM secret works for the server only if the client has logged " \
 	"in by SCRAM: set auth_type = scram-sha-256, or write user= and " \
 	"password= into the line of [databases]."
 #define SERVER_HINT_TICKET \
 	"Look at krb_client_keyfile, krb_client_principal and krbsrvname; the " \
 	"log has what the Kerberos library says."
 #define SERVER_HINT_METHOD \
-	"Let pg_hba.conf of the server ask for scram-sha-256 where pgsluice " \
-	"comes from."
+	"In pg_hba.conf of the server, use scram-sha-256 for connections of " \
+	"pgsluice."
 
 /*
  * What to do when a server refuses a login with this SQLSTATE, and these words;

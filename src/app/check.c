@@ -96,15 +96,15 @@ static void note_hosts(const struct config *c)
 	const char *at = find_port(c->set.listen_addr, &len);
 
 	if (at != NULL)
-		note("listen_addr: \"%.*s\" is no address, the port is "
-		    "listen_port", (int)len, at);
+		note("listen_addr: \"%.*s\" is not an address; listen_port sets "
+		    "the port", (int)len, at);
 	if (c->set.listen_addr[0] == '\0')
-		note("listen_addr is empty: only Unix sockets are listened on");
+		note("listen_addr is empty: pgsluice listens on Unix sockets only");
 	for (db = c->dbs; db != NULL; db = db->next) {
 		at = find_port(db->host, &len);
 		if (at != NULL)
-			note("database \"%s\": \"%.*s\" is no host, the port "
-			    "is port=", db->name, (int)len, at);
+			note("database \"%s\": \"%.*s\" is not a host; port= sets "
+			    "the port", db->name, (int)len, at);
 	}
 }
 
@@ -119,8 +119,8 @@ static void note_http(const struct settings *set)
 
 		snprintf(item, sizeof item, "%.*s", (int)len, at);
 		if (strcmp(item, "*") != 0 && net_parse_ip(item, 0, &a) < 0)
-			note("http_listen_addr: \"%s\" is no address, HTTP is "
-			    "not answered there", item);
+			note("http_listen_addr: \"%s\" is not an address, so HTTP "
+			    "is not served there", item);
 		at += len;
 	}
 }

@@ -150,7 +150,7 @@ static void shut_doors(struct app *app, usec_t now)
 	app->told_at = now;
 	listener_accept_rest(app);
 	listener_drain(app, false);
-	log_info("drain: refusing new connections, %u clients have to go in "
+	log_info("drain: refusing new connections, %u clients must leave within "
 	    "%u s", d->left, departure_seconds(d, now));
 }
 

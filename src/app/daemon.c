@@ -327,10 +327,10 @@ int pidfile_check(const char *path, pid_t ending, struct err *e)
 	if (what == PIDFILE_NONE || (pid != 0 && pid == ending))
 		return 0;
 	if (what == PIDFILE_BROKEN)
-		log_error("pidfile '%s' holds no process id: remove it if no "
+		log_error("pidfile '%s' contains no process id: remove it if no "
 		    "instance is running", path);
 	else if (is_alive(pid))
-		log_error("pidfile '%s' is of process %ld, which is running: "
+		log_error("pidfile '%s' belongs to process %ld, which is running: "
 		    "if that is another program, remove the file", path,
 		    (long)pid);
 	if (what == PIDFILE_BROKEN || is_alive(pid))

@@ -46,8 +46,8 @@ static const char *why_without_effect(const char *key,
     const struct tls_setup *tls)
 {
 	if (option_find(key)->effect == OPT_START)
-		return "this setting is read at the start only, the value in "
-		    "force stays";
+		return "this setting is read only at the start, so the present "
+		    "value stays";
 	if (apply_is_about_tls(key) && tls == NULL)
 		return "TLS settings could not be applied, still using old "
 		    "configuration";

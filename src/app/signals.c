@@ -51,7 +51,7 @@ static void drain(struct app *app)
 {
 	const usec_t time = app->config->set.shutdown_drain_timeout;
 
-	log_info("got SIGTERM, shutting down, clients are told to go");
+	log_info("got SIGTERM, shutting down, clients are disconnected");
 	notify_stopping();
 	app->terminated = true;
 	if (time > 0)

@@ -67,7 +67,7 @@ static void note_still(struct app *app)
 	if (app->still_since != 0)
 		return;
 	app->still_since = time_now();
-	log_info("all stands still, %lld.%03lld s after SUSPEND",
+	log_info("all sessions are suspended, %lld.%03lld s after SUSPEND",
 	    (long long)(took / USEC), (long long)(took % USEC / 1000));
 }
 
@@ -84,8 +84,8 @@ static void await_successor(struct app *app, usec_t limit)
 		handover_revoke(a);
 	} else if (handover_is_on(a) && limit > 0 &&
 	    now - app->still_since > limit + SUCCESSION) {
-		log_warning("process %ld takes too long to take over, going "
-		    "on without it", handover_pid(a));
+		log_warning("process %ld takes too long to take over, continuing "
+		    "without it", handover_pid(a));
 		handover_revoke(a);
 	}
 }

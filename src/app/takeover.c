@@ -440,8 +440,8 @@ static int tell_to_end(struct takeover *t, struct err *e)
 		return 0;
 	if (!talk_is_orphaned(&t->talk))
 		return -1;
-	log_warning("the old process (%ld) has ended by itself, its sessions "
-	    "are ours all the same", (long)t->talk.pid);
+	log_warning("the old process (%ld) has ended by itself; its sessions were "
+	    "taken over", (long)t->talk.pid);
 	return 0;
 }
 
@@ -479,8 +479,8 @@ static void note_silence(struct takeover *t, struct app *app, usec_t now)
 	if (t->is_late || now - t->told <= SLACK_SECONDS * USEC)
 		return;
 	t->is_late = true;
-	log_warning("the old process (%ld) has been told to end, and has not "
-	    "done so: is it stopped?", (long)t->talk.pid);
+	log_warning("the old process (%ld) was asked to end, and has not ended: "
+	    "is it stopped?", (long)t->talk.pid);
 	ready_tell(app);
 }
 

@@ -206,9 +206,9 @@ static void end_pin(struct client *c, const struct server *s)
 	char hint[200], text[KEEP_PINS_MAX];
 
 	keep_name_pins(s->keep.pins, text);
-	snprintf(hint, sizeof hint, "This session kept a server for what it had "
-	    "made (%s), and was idle for pin_timeout. Give that back when it "
-	    "has served.", text);
+	snprintf(hint, sizeof hint, "This session pinned a server (%s), and was "
+	    "idle for pin_timeout. Remove this state when it is no longer "
+	    "needed.", text);
 	log_at(LEVEL_WARNING, &c->who, "has kept a server (%s), and was idle "
 	    "for pin_timeout", text);
 	why.hint = hint;

@@ -116,7 +116,7 @@ static void look_at(struct worker *w)
 	switch (watch_look(&w->watch, signs_of(w))) {
 	case WATCH_HANGS:
 		log_error("worker %u hangs: its clients are not served, and "
-		    "no order reaches all", w->app.number);
+		    "commands cannot reach all workers", w->app.number);
 		stacks_ask(w->app.first->workers->stacks, w->thread,
 		    w->app.number);
 		break;

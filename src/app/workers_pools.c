@@ -134,8 +134,8 @@ static bool is_quiet_for_long(const struct parts_watch *watch, struct pool *p,
 static void tell_end(const struct pool *p)
 {
 	if (p->parts.open != 0)
-		log_info("pool of database \"%s\" and user \"%s\" has one "
-		    "worker from now on", p->key.db->name, p->key.user->name);
+		log_info("pool of database \"%s\" and user \"%s\" is served by "
+		    "one worker from now on", p->key.db->name, p->key.user->name);
 }
 
 static void put_leases(struct app *first, struct pool *home)
@@ -215,12 +215,13 @@ static void workers_pools_begin(struct app *first, struct app *home,
 	const struct parts_place to = { w->catalog, w->ss.params };
 
 	if (parts_begin(p, home->catalog, &to) < 0) {
-		log_warning("out of memory: no part of a pool at worker %u",
+		log_warning("out of memory: worker %u cannot serve a part of a "
+		    "pool",
 		    w->number);
 		return;
 	}
 	put_leases(first, p);
-	log_info("pool of database \"%s\" and user \"%s\" has a part at "
+	log_info("pool of database \"%s\" and user \"%s\" is also served by "
 	    "worker %u", p->key.db->name, p->key.user->name, w->number);
 }
 

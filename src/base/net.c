@@ -320,7 +320,7 @@ int net_list_check(const char *list, struct err *e)
 	for (; (list = net_next_item(list, &n)) != NULL; list += n) {
 		if (parse_item(list, n, &c) < 0)
 			return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
-			    "\"%.*s\" is no address or network",
+			    "\"%.*s\" is not an address or network",
 			    (int)(n > NET_TEXT_MAX ? NET_TEXT_MAX : n), list);
 	}
 	return 0;

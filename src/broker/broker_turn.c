@@ -116,8 +116,8 @@ static void open_clean(struct sessions *ss, struct pool *p)
 		return;
 	if (!p->lent_told)
 		log_warning("auth_user \"%s\" also serves clients of database "
-		    "\"%s\", who can write what auth_query reads: it should "
-		    "be a user that no client is served as",
+		    "\"%s\", which can change what auth_query reads: use a role "
+		    "that no client uses",
 		    p->key.user->name, p->key.db->name);
 	p->lent_told = true;
 	if (!room)

@@ -81,8 +81,8 @@ void config_find_unusable(const struct config *c, config_unusable_fn *found,
 		    secret_kind(db->password) != SECRET_UNUSABLE)
 			continue;
 		snprintf(line, sizeof(line), "unusable password of database "
-		    "\"%s\": it looks like a hash and is none, so no server "
-		    "is sent it", db->name);
+		    "\"%s\": it looks like a hash but is not valid, so it is not "
+		    "sent to any server", db->name);
 		found(arg, line);
 	}
 }

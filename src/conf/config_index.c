@@ -175,8 +175,8 @@ int config_note_include(struct config *c, const struct config *prev,
 	if (old == NULL || config_node_find(old->filled, file->file,
 	    strlen(file->file)) == NULL)
 		return 0;
-	return err_set(e, ERRCODE_CONFIG_FILE_ERROR, "%%include file %s is "
-	    "empty and was not: a comment in it says that this is meant",
+	return err_set(e, ERRCODE_CONFIG_FILE_ERROR, "%%include file %s is empty "
+	    "and was not before: if this is intended, put a comment in it",
 	    file->file);
 }
 

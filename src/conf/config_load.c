@@ -177,7 +177,7 @@ static const struct section sections[] = {
 static enum ini_step refuse_persisted(struct loader *l,
     const struct ini_place *at)
 {
-	config_load_fail(l, "", "only settings may stand in %s (line %u)",
+	config_load_fail(l, "", "%s may contain only settings (line %u)",
 	    at->file, at->line);
 	return INI_BAD;
 }
@@ -218,7 +218,7 @@ static void on_unknown_variable(void *arg, const char *variable,
 {
 	char line[LINE_MAX_BYTES];
 
-	snprintf(line, sizeof line, "%s in the environment is no setting%s%s%s",
+	snprintf(line, sizeof line, "%s in the environment is not a setting%s%s%s",
 	    variable, near != NULL ? " (did you mean \"" : "",
 	    near != NULL ? near : "", near != NULL ? "\"?)" : "");
 	warn(arg, line);
@@ -549,8 +549,8 @@ static void check_blank(struct loader *l, const struct userlist *old)
 
 	if (old != NULL && userlist_count(old) > 0 && userlist_is_blank(now))
 		config_load_fail(l, "",
-		    "auth_file %s is empty and was not: a comment in "
-		    "it says that this is meant",
+		    "auth_file %s is empty and was not before: if this is "
+		    "intended, put a comment in it",
 		    l->c->set.auth_file);
 }
 

@@ -72,7 +72,7 @@ enum connstr_step connstr_next(struct connstr *c, struct connstr_pair *out,
 	if (*s != '=')
 		return connstr_bad(c, e, strstr(key, "://") == NULL ?
 		    "\"=\" expected after a key" :
-		    "no URL, but host=... port=... dbname=...");
+		    "not a URL, but host=... port=... dbname=...");
 	if (key_end == key)
 		return connstr_bad(c, e, "key expected before \"=\"");
 	s = connstr_skip_blanks(s + 1);

@@ -198,7 +198,7 @@ static int take_range(struct reader *r)
 	if (!hba_regex_is_ascii(from) || !hba_regex_is_ascii(to) || to < from ||
 	    strchr("[]\\-", from) != NULL || strchr("[]\\-", to) != NULL)
 		return hba_regex_bad(r,
-		    "a range that is none, or not of ASCII");
+		    "a range that is not valid, or not ASCII");
 	text_add_bytes(&r->out, r->at, 3);
 	r->at += 3;
 	return 0;

@@ -108,7 +108,7 @@ int hba_open(const struct hba_place *at, const char *path,
 		file_text_fini(f);
 		errno = 0;
 		return err_set(e, ERRCODE_CONFIG_FILE_ERROR, "file \"%s\" is "
-		    "empty: a comment in it says that this is meant", path);
+		    "empty: if this is intended, put a comment in it", path);
 	}
 	if (errno == ENOMEM)
 		return err_nomem(e);

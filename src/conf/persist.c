@@ -147,7 +147,7 @@ static int check(const char *path, const struct text *content,
 
 	if (r.foreign > 0)
 		return err_set(e, ERRCODE_CONFIG_FILE_ERROR,
-		    "\"%s\" may hold settings only: line %u is none", path,
+		    "\"%s\" may contain only settings: line %u is not a setting", path,
 		    r.foreign);
 	if (step != INI_GO)
 		return err_set(e, ERRCODE_CONFIG_FILE_ERROR,

@@ -79,7 +79,7 @@ static int take_quoted(char **at, struct startup_param *p, struct err *e)
 	if (end == NULL)
 		return bad(e, "closing quote missing", *at);
 	if (*end != '\0' && strchr(BLANKS, *end) == NULL)
-		return bad(e, "blank expected behind a quote, not", end);
+		return bad(e, "blank expected after a quote, not", end);
 	p->value = to;
 	for (const char *s = to; s < end - 1; s++) {
 		s += *s == '\'';
@@ -147,7 +147,7 @@ static int unquote(char **at, struct err *e)
 	if (take_quoted(&s, &whole, e) < 0)
 		return -1;
 	if (s[strspn(s, BLANKS)] != '\0')
-		return bad(e, "nothing expected behind a quote, but", s);
+		return bad(e, "nothing expected after a quote, but", s);
 	*at += 1;
 	return 0;
 }

@@ -279,7 +279,8 @@ static enum record take_record(struct parser *p, struct userlist *u)
 	if (secret_kind(l->secret) == SECRET_UNUSABLE)
 		userlist_report(p, LEVEL_WARNING,
 		    "unusable secret in auth file: it "
-		    "looks like a hash and is none, so no password fits it");
+		    "looks like a hash but is not valid, so no password matches "
+		    "it");
 	l->place = u->count++;
 	userlist_skip_line(p);
 	if (p->src->record != NULL)
@@ -331,13 +332,13 @@ struct userlist *userlist_parse(const struct userlist_source *src)
 static const char *missing_hint(const char *path, int error)
 {
 	if (path[0] == '"' || path[0] == '\'')
-		return " (the quotes are taken for a part of the name)";
+		return " (the quotes are part of the name)";
 	if (error != ENOENT)
 		return "";
 	return path[0] == '/' ?
 	    " (\"pgsluicectl userlist import\" or \"add\" makes it)" :
-	    " (\"pgsluicectl userlist import\" or \"add\" makes it; the name "
-	    "counts from the folder where pgsluice is started)";
+	    " (\"pgsluicectl userlist import\" or \"add\" makes it; the name is "
+	    "relative to the folder in which pgsluice is started)";
 }
 
 struct userlist *userlist_load(const char *path,

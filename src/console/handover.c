@@ -95,6 +95,6 @@ int handover_permit(const struct console *k, struct err *e)
 
 	if (!handover_is_on(a) || a->successor == k)
 		return 0;
-	return err_set(e, ERRCODE_OBJECT_IN_USE, "process %ld takes over: RESUME would keep "
-	    "it from that", handover_pid(a));
+	return err_set(e, ERRCODE_OBJECT_IN_USE, "process %ld is taking over: "
+	    "RESUME would prevent that", handover_pid(a));
 }

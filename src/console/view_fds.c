@@ -142,8 +142,8 @@ static char *state_text(struct socket_row *r)
 /* The successor does without this session, so that it gets all the others. */
 static int view_fds_leave(const struct socket_row *r)
 {
-	log_at(LEVEL_WARNING, r->who, "can't be handed over: its state takes "
-	    "more than %d MB, or than there is memory for: its session will "
+	log_at(LEVEL_WARNING, r->who, "cannot be handed over, because its state "
+	    "needs more than %d MB, or than the free memory: its session will "
 	    "end", STATE_MAX >> 20);
 	return 0;
 }

@@ -350,8 +350,8 @@ const struct ctl_command *order_commands(void)
 		    0, 1, give, TAKES_PLACE },
 		{ "resume", NULL, "[DATABASE | all | host HOST]",
 		    "undo pause, drain and kill", 0, 2, give, TAKES_PLACE },
-		{ "reload", NULL, "", "read the configuration again; print what "
-		    "waits for a restart", 0, 0, give, TAKES_PLACE },
+		{ "reload", NULL, "", "read the configuration again; print "
+		    "settings that need a restart", 0, 0, give, TAKES_PLACE },
 		{ "reconnect", NULL, "[DATABASE]",
 		    "replace server connections as they are released",
 		    0, 1, give, TAKES_PLACE },
@@ -370,9 +370,9 @@ const struct ctl_command *order_commands(void)
 		    1, 1, give, TAKES_PLACE },
 		{ "cancel-client", NULL, "ID", "cancel what a client runs, or "
 		    "end its wait", 1, 1, give, TAKES_PLACE },
-		{ "set", NULL, "[persist] KEY VALUE", "change a setting until "
-		    "the next reload, or for good", 2, 3, give, TAKES_PLACE },
-		{ "forget", NULL, "user NAME", "have auth_query asked anew for a "
+		{ "set", NULL, "[persist] KEY VALUE", "change a setting until the "
+		    "next reload, or permanently", 2, 3, give, TAKES_PLACE },
+		{ "forget", NULL, "user NAME", "ask auth_query again for a "
 		    "user", 2, 2, give, TAKES_PLACE },
 		{ "log", NULL, "TEXT", "write a line to the pooler's log",
 		    1, -1, give, TAKES_PLACE },

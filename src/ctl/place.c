@@ -126,7 +126,7 @@ static int take_socket(struct place *p, const struct place_facts *f,
 {
 	if (!is_trusted(f, s))
 		return err_set(e, ERRCODE_INSUFFICIENT_PRIVILEGE,
-		    "the socket for port %s belongs to %s (uid %u), who is "
+		    "the socket for port %s belongs to %s (uid %u), which is "
 		    "neither root, you, the \"user\" of the configuration nor "
 		    "the owner of its file\nIf the pooler runs as that user, "
 		    "name the folder by PGHOST or --dbname.",

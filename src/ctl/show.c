@@ -153,7 +153,7 @@ const struct ctl_command *show_commands(void)
 {
 	static const struct ctl_command commands[] = {
 		{ "show", NULL, "TOPIC [EXTENDED] [(COLUMN, ...)] [WHERE ...]",
-		    "print what SHOW of the console answers; \"show help\" "
+		    "print the result of SHOW on the console; \"show help\" "
 		    "lists the topics", 1, -1, show,
 		    TAKES_PLACE | TAKES_FORM | TAKES_WATCH },
 		{ .group = NULL },

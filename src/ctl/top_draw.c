@@ -68,7 +68,7 @@ static void draw_loss(const struct top *t)
 
 	text_init(&line, buf, sizeof(buf));
 	text_add_bytes(&line, why, strcspn(why, "\n"));
-	put(0, "NO CONSOLE, trying again; what is shown is old",
+	put(0, "NO CONSOLE, trying again; the data is old",
 	    colour(ALARM));
 	put(1, buf, colour(ALARM));
 }
@@ -235,7 +235,7 @@ static void draw_help(void)
 		"  /                 only rows with a text; Esc: all",
 		"  k                 cancel or kill this client, or server",
 		"  + -               refresh less, more often",
-		"  space             freeze, and go on",
+		"  space             freeze, and continue",
 		"  q                 quit",
 		"",
 		"  BUSY/SIZE: servers that clients have, of how many. IN XACT: age",

@@ -9,8 +9,8 @@ static int top(const struct ctl_options *o, int argc, char **argv)
 	(void)o;
 	(void)argc;
 	(void)argv;
-	return ctl_fail("this build has no top, as ncurses was missing; "
-	    "\"show pools --watch 2\" comes close");
+	return ctl_fail("this build has no top, because ncurses was missing; use "
+	    "\"show pools --watch 2\"");
 }
 
 const struct ctl_command *top_commands(void)

@@ -161,7 +161,7 @@ struct family_group metrics_catalog(void)
 		DATABASE("min_pool_size", MIN_POOL_SIZE, NULL,
 		    "Servers that a pool keeps."),
 		DATABASE("reserve_pool_size", RESERVE, NULL,
-		    "Servers more, for those who wait for long."),
+		    "Additional servers, for clients that wait for a long time."),
 		DATABASE("server_lifetime_seconds", LIFETIME, "seconds",
 		    "Age at which a server is closed."),
 		DATABASE("max_connections", MAX_SERVERS, NULL,

@@ -153,7 +153,7 @@ static int clear_place(const char *path, const char *name, struct err *e)
 		    listen_failed(-1, name, "lstat", e);
 	if (!S_ISSOCK(st.st_mode))
 		return err_set(e, ERRCODE_SYSTEM_ERROR,
-		    "cannot listen on %s: the file is no socket", name);
+		    "cannot listen on %s: the file is not a socket", name);
 	if (unlink(path) == 0 || errno == ENOENT)
 		return 0;
 	const int cause = errno;
@@ -405,7 +405,7 @@ int socket_adopt(int fd, struct net_addr *addr, char *path, struct err *e)
 	if (get_int(fd, SO_TYPE) != SOCK_STREAM ||
 	    get_int(fd, SO_ACCEPTCONN) != 1)
 		return err_set(e, ERRCODE_SYSTEM_ERROR,
-		    "descriptor %d is no listening stream socket", fd);
+		    "descriptor %d is not a listening stream socket", fd);
 	if (getsockname(fd, (struct sockaddr *)&name.ss, &len) < 0 ||
 	    fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ||
 	    fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)

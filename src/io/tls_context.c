@@ -339,8 +339,8 @@ static int set_certificate(struct build *b, struct err *e)
 		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
 		    b->o->accepts ? "To allow TLS connections from clients, "
 		    "client_tls_key_file and client_tls_cert_file must be set."
-		    : "server_tls_key_file and server_tls_cert_file must be "
-		    "set both, or none of them");
+		    : "server_tls_key_file and server_tls_cert_file must both be "
+		        "set, or neither");
 	if (!is_readable(cert) ||
 	    SSL_CTX_use_certificate_chain_file(ssl, cert) != 1)
 		return failed_to_load("certificate file", cert, e);

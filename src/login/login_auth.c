@@ -99,15 +99,14 @@ static const char *refusal_hint(const struct client *c, const struct err *e)
 {
 	if (strcmp(e->code, ERRCODE_INVALID_AUTHORIZATION) == 0 &&
 	    c->db != NULL && c->db->console)
-		return "Name the user in admin_users, or in stats_users for "
-		    "looking only, and say RELOAD.";
+		return "Add the user to admin_users, or to stats_users for "
+		    "read-only access, and run RELOAD.";
 	if (strcmp(e->code, ERRCODE_PROTOCOL_VIOLATION) != 0 ||
 	    login_refuses_other(c, e))
 		return login_hint(c, e);
 	if (c->db == NULL)
-		return "Add a line for it, or for *, to [databases], and say "
-		    "RELOAD; SHOW DATABASES of the console lists those there "
-		    "are.";
+		return "Add a line for it, or for *, to [databases], and run "
+		    "RELOAD; SHOW DATABASES on the console lists the databases.";
 	return c->db->disabled ? "The administrator ends it with ENABLE." :
 	    NULL;
 }

@@ -455,7 +455,7 @@ static void on_proven(struct client *c, struct login_hold *h)
 
 	if (h->outcome == OUTCOME_VAIN && !h->wait.forgotten) {
 		login_log(c, LEVEL_INFO, "auth_query cannot be asked: login by "
-		    "what it has said before (auth_query_cache_stale)");
+		    "its cached answer (auth_query_cache_stale)");
 	} else if (h->outcome == OUTCOME_VAIN || !is_same(c, h)) {
 		login_cached_end(c->login);
 		refuse_changed(c);
@@ -486,7 +486,7 @@ static void on_changed(struct client *c, struct login_hold *h)
 		login_judge_again(c, found, &(struct iovec){ body, len });
 	} else {
 		login_log(c, LEVEL_INFO, "the password has changed since "
-		    "auth_query was asked: the next login will do");
+		    "auth_query was asked: the next login will use it");
 		login_deny_uncounted(c, &why);
 	}
 	credentials_unref(&found);

@@ -228,8 +228,8 @@ static const char *hint_by_text(const char *text)
 		const char *text, *hint;
 	} rows[] = {
 		{ "no more connections allowed (max_client_conn)",
-		    "Raise max_client_conn, or let the applications keep fewer "
-		    "connections: SHOW CLIENTS of the console lists them." },
+		    "Raise max_client_conn, or use fewer connections: SHOW "
+		    "CLIENTS on the console lists them." },
 		{ "server login failed", "The pooler's log says what is wrong "
 		    "with auth_query, or with auth_user and auth_dbname." },
 		{ "bouncer config error", "The pooler's log says what is wrong: "
@@ -249,10 +249,10 @@ const char *login_hint(const struct client *c, const struct err *why)
 	if (login_refuses_other(c, why))
 		return c->replication != REPLICATION_NONE ||
 		    (c->db != NULL && c->db->console) ?
-		    "Name it in ignore_startup_parameters to have it dropped." :
+		    "Add it to ignore_startup_parameters to ignore it." :
 		    "Set pool_mode = session, or session_state = keep (or "
-		    "clean), to have it set, or name it in "
-		    "ignore_startup_parameters to have it dropped.";
+		    "clean), to set it, or add it to ignore_startup_parameters to "
+		    "ignore it.";
 	if (strcmp(why->code, ERRCODE_OUT_OF_MEMORY) == 0 &&
 	    ceiling_level() == CEILING_FULL)
 		return "The pooler has used nearly all of memory_limit: try "

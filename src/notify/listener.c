@@ -501,8 +501,8 @@ static bool close_deaf(struct client *c)
 	    .reason = CLOSE_LISTENER_LOST,
 	    .text = close_cause(CLOSE_LISTENER_LOST).text,
 	    .code = ERRCODE_ADMIN_SHUTDOWN,
-	    .hint = "Notifications may have been lost. Connect again, and look "
-	    "at what you listen for." });
+	    .hint = "Notifications may have been lost. Connect again, and check "
+	        "what you may have missed." });
 	return true;
 }
 

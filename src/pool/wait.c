@@ -98,7 +98,7 @@ static const struct {
 	    "database or user." },
 	[WAIT_PINNED] = { "pinned", "max_pinned",
 	    "Raise the pool's size, or keep max_pinned below it; pin_timeout "
-	    "closes who is idle. SHOW CLIENTS EXTENDED tells what pins." },
+	    "closes idle clients. SHOW CLIENTS EXTENDED shows the pins." },
 	[WAIT_MAX_DB] = { "max_db_connections", "max_db_connections",
 	    "The setting is max_db_connections." },
 	[WAIT_MAX_USER] = { "max_user_connections", "max_user_connections",
@@ -194,8 +194,7 @@ static void explain_detail(const struct pool *p, enum wait_reason reason,
 		break;
 	case WAIT_PINNED:
 		snprintf(out, size, "All %u server connections of user \"%s\" "
-		    "to database \"%s\" are kept for clients that have "
-		    "something in them.", pinned(p), user, db);
+		    "to database \"%s\" are pinned by clients.", pinned(p), user, db);
 		break;
 	case WAIT_MAX_DB:
 		explain_excess(limit_taken(p, LIMIT_DB), p->limits.max_db,

@@ -36,11 +36,11 @@ static void refuse_pin(struct client *c, const struct server *s)
 	char hint[280], text[KEEP_PINS_MAX];
 
 	keep_name_pins(s->keep.pins, text);
-	snprintf(hint, sizeof hint, "This session would have kept one for what "
-	    "it has made (%s). Give that back in the same transaction, raise "
+	snprintf(hint, sizeof hint, "This session would have pinned a server "
+	    "(%s). Remove this state in the same transaction, raise "
 	    "max_pinned (of the user, the database, or all), or use a pool "
 	    "with pool_mode = session.", text);
-	log_at(LEVEL_WARNING, &c->who, "would keep a server (%s): max_pinned is "
+	log_at(LEVEL_WARNING, &c->who, "would pin a server (%s): max_pinned is "
 	    "%d", text, c->pc.pool->limits.max_pinned);
 	why.hint = hint;
 	client_fail_cause(c, why);

@@ -326,15 +326,13 @@ const char *server_hint(const char *sqlstate, const char *message)
 		{ "28000", "does not exist", "The role is that of user= in "
 		    "the line of [databases], of auth_user for auth_query, or "
 		    "the client's own: create it on the server." },
-		{ "28000", "", "It is pgsluice that the server refuses: pg_hba.conf "
-		    "there must allow its address, with this user and "
-		    "database." },
+		{ "28000", "", "The server refuses pgsluice: its pg_hba.conf must "
+		    "allow the address of pgsluice, with this user and database." },
 		{ "3D000", "", "The name is that of dbname= in the line of "
-		    "[databases], or of the database itself where there is "
-		    "none." },
-		{ "53300", "", "max_connections of the server is reached: let "
+		    "[databases], or of the database itself if there is none." },
+		{ "53300", "", "max_connections of the server is reached: lower "
 		    "default_pool_size, max_db_connections or "
-		    "max_user_connections add up to less." },
+		    "max_user_connections, so that their sum stays below it." },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

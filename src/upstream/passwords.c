@@ -739,7 +739,7 @@ static void look_after(struct password *p, usec_t now)
 	const usec_t looked = now - p->looked_at;
 
 	if (p->fetching && now >= p->give_up_at)
-		fail_fetch(p, "nothing has come within password_timeout");
+		fail_fetch(p, "no answer within password_timeout");
 	else if (p->fetching || p->credentials == NULL || p->unnamed ||
 	    looked < p->pause)
 		return;

@@ -237,8 +237,8 @@ static int make_http(struct maker *m, struct err *e)
 		return 0;
 	if (or_empty(o.key_file)[0] == '\0' || or_empty(o.cert_file)[0] == '\0')
 		return err_set(e, ERRCODE_INVALID_PARAMETER_VALUE,
-		    "http_tls_cert_file and http_tls_key_file need each "
-		    "other");
+		    "http_tls_cert_file and http_tls_key_file must be set "
+		    "together");
 	m->setup->http = tls_context_new(&o, e);
 	return m->setup->http == NULL ? err_prepend(e, "HTTP: ") : 0;
 }

@@ -148,8 +148,8 @@ def test_request_behind_it_that_nobody_can_place(pooler, fakepg):
     assert come(c, "12GE") == "12GE"
     last = c.recv_all().errors[-1].fields
     assert last["S"] == "FATAL"
-    assert last["M"] == "COPY failed, and what became of the " \
-        "messages behind it cannot be told"
+    assert last["M"] == "COPY failed, and the state of the " \
+        "messages after it is unknown"
     d.send(*INSERT)
     assert come(d, "12CZ") == "12CZ"
     assert len(f.logins()) == 2

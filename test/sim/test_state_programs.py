@@ -294,7 +294,7 @@ def begin(pooler, how, servers=SERVERS):
     p.start()
     p.raw("postgres").query("select 1")
     if how == "moves":
-        wait_until(lambda: "has a part at worker" in p.log)
+        wait_until(lambda: "is also served by worker" in p.log)
     return p
 
 

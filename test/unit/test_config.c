@@ -517,8 +517,8 @@ static void test_unreadable_auth_file_is_told_and_users_stay(void **state)
 	struct box *const box = *state;
 	static const char said[] =
 	    "could not open auth_file users.txt: No such file or directory "
-	    "(\"pgsluicectl userlist import\" or \"add\" makes it; the name "
-	    "counts from the folder where pgsluice is started)\n";
+	    "(\"pgsluicectl userlist import\" or \"add\" makes it; the name is "
+	    "relative to the folder in which pgsluice is started)\n";
 	static const char text[] = "[pgbouncer]\nauth_file = users.txt\n";
 
 	struct config *c = load(box, text, NULL);
@@ -546,10 +546,10 @@ static void test_reload_fails_with_its_auth_file(void **state)
 	} rows[] = {
 		{ "\"a\" \"s\"\n'b' 'c'\n\"d\" \"e\"\n",
 		    "broken auth file (users.txt:2)" BROKEN },
-		{ "", "auth_file users.txt is empty and was not: a comment "
-		    "in it says that this is meant\n" },
-		{ " \n", "auth_file users.txt is empty and was not: a "
-		    "comment in it says that this is meant\n" },
+		{ "", "auth_file users.txt is empty and was not before: if this "
+		    "is intended, put a comment in it\n" },
+		{ " \n", "auth_file users.txt is empty and was not before: if "
+		    "this is intended, put a comment in it\n" },
 	};
 	struct box *const box = *state;
 
@@ -587,9 +587,9 @@ static void test_reload_fails_with_an_include_that_was_emptied(void **state)
 	write_file("more.ini", " \n");
 	for (int i = 0; i < 2; i++) {
 		assert_null(load(box, text, c));
-		assert_non_null(strstr(box->buf, "%include file more.ini is "
-		    "empty and was not: a comment in it says that this is "
-		    "meant\n"));
+		assert_non_null(strstr(box->buf, "%include file more.ini is empty "
+		    "and was not before: if this is intended, put a comment in "
+		    "it\n"));
 	}
 	write_file("more.ini", "; none\n");
 	d = load_good(box, text, c);
@@ -608,9 +608,9 @@ static void test_unusable_secrets_are_told_of(void **state)
 	    NULL);
 	assert_non_null(c);
 	assert_string_equal(box->buf, "unusable secret in auth file: it looks "
-	    "like a hash and is none, so no password fits it (users.txt:1)\n"
-	    "unusable password of database \"d\": it looks like a hash and "
-	    "is none, so no server is sent it\n");
+	    "like a hash but is not valid, so no password matches it (users.txt:1)\n"
+	    "unusable password of database \"d\": it looks like a hash but is not "
+	    "valid, so it is not sent to any server\n");
 	config_unref(&c);
 }
 

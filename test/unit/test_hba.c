@@ -372,12 +372,12 @@ static void test_a_faulty_line_refuses_the_file(void **state)
 		{ "\"include\" @a", "include wants the name of one file" },
 		{ "include absent", "could not open file "
 		    "\"/etc/x/absent\": No such file or directory" },
-		{ "include empty", "file \"/etc/x/empty\" is empty: a comment "
-		    "in it says that this is meant" },
-		{ "include_if_exists blank", "file \"/etc/x/blank\" is empty: "
-		    "a comment in it says that this is meant" },
+		{ "include empty", "file \"/etc/x/empty\" is empty: if this is "
+		    "intended, put a comment in it" },
+		{ "include_if_exists blank", "file \"/etc/x/blank\" is empty: if "
+		    "this is intended, put a comment in it" },
 		{ "host all @blank all trust", "file \"/etc/x/blank\" is empty"
-		    ": a comment in it says that this is meant" },
+		    ": if this is intended, put a comment in it" },
 		{ "include_dir absent", "could not open directory "
 		    "\"/etc/x/absent\": No such file or directory" },
 		{ "host all all", "the address is missing" },

@@ -173,7 +173,7 @@ static void test_message_quotes_the_place(void **state)
 		const char *pattern, *want;
 	} rows[] = {
 		{ "^a\\y", "an escape that is not known here at \"\\y\"" },
-		{ "a[b-a]c", "a range that is none, or not of ASCII at "
+		{ "a[b-a]c", "a range that is not valid, or not ASCII at "
 		    "\"b-a]c\"" },
 		{ "(a", "an open parenthesis" },
 		{ "a*?bcdefghijklmnopqrstuvwxyz", "a quantifier that is not "

@@ -63,7 +63,7 @@ static void test_what_is_no_network_is_named(void **state)
 		assert_false(has(bad[i], "10.0.0.1"));
 	}
 	assert_int_equal(net_list_check("10.0.0.1, nonsense", &e), -1);
-	assert_string_equal(e.text, "\"nonsense\" is no address or network");
+	assert_string_equal(e.text, "\"nonsense\" is not an address or network");
 	assert_int_equal(net_list_check(" 10.0.0.0/8,,::1 ", &e), 0);
 	assert_int_equal(net_list_check("", &e), 0);
 }

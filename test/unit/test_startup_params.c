@@ -119,10 +119,9 @@ static void test_what_means_nothing_is_refused(void **state)
 	refuse("a-b=1", "startup_parameters: name=value expected at: a-b=1");
 	refuse("a='x", "startup_parameters: closing quote missing: 'x");
 	refuse("a='it''s", "startup_parameters: closing quote missing: 'it''s");
-	refuse("a='x'y", "startup_parameters: blank expected behind a quote, "
+	refuse("a='x'y", "startup_parameters: blank expected after a quote, "
 	    "not: y");
-	refuse("'a=1' b=2", "startup_parameters: nothing expected behind a "
-	    "quote, but:  b=2");
+	refuse("'a=1' b=2", "startup_parameters: nothing expected after a quote, but:  b=2");
 }
 
 static void test_limits_hold(void **state)

@@ -126,7 +126,7 @@ static void test_what_does_not_fit_is_refused(void **state)
 	refuse("server_tls_ciphers", "none at all",
 	    "invalid server_tls_ciphers: none at all");
 	refuse("server_tls_key_file", "/nowhere", "server_tls_key_file and "
-	    "server_tls_cert_file must be set both, or none of them");
+	    "server_tls_cert_file must both be set, or neither");
 	refuse("server_tls_negotiation", "direct", "server_tls_negotiation="
 	    "direct requires server_tls_sslmode=require or stricter");
 }

@@ -245,8 +245,8 @@ static void test_unusable_secret_is_told_with_its_line(void **state)
 
 	(void)state;
 	assert_string_equal(users_of(&g, text, strlen(text)),
-	    "?unusable secret in auth file: it looks like a hash and is none, "
-	    "so no password fits it (f:2)<a><b><c><SCRAM-SHA-512$x><d><e>");
+	    "?unusable secret in auth file: it looks like a hash but is not "
+	    "valid, so no password matches it (f:2)<a><b><c><SCRAM-SHA-512$x><d><e>");
 }
 
 static bool is_blank(const char *text)

@@ -121,12 +121,12 @@ def test_secret_that_only_looks_like_a_hash_is_no_password(pooler, method):
         else "password authentication failed"
     for i, (user, text) in enumerate(users.items()):
         assert "WARNING unusable secret in auth file: it looks like a hash " \
-            "and is none, so no password fits it (%s:%d)" % (
+            "but is not valid, so no password matches it (%s:%d)" % (
                 p.auth, i + 1) in p.log
         for typed in (text, "x"):
             assert refused(p.open(), user=user, password_=typed,
                            database="p0") == wrong, (text, typed)
-    assert p.log.count("the stored secret looks like a hash and is none") \
+    assert p.log.count("the stored secret looks like a hash but is not valid") \
         == 2 * len(users)
     assert p.raw("app").value("select 1") == "1"
 

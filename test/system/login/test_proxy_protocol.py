@@ -152,7 +152,7 @@ def test_header_is_no_start(pooler, how, nets, header):
     c = p.open()
     c.send(header + pq.startup({"user": "app", "database": "p0"}))
     c.recv_all()
-    p.wait_log("PROXY protocol header of one whose word does not count")
+    p.wait_log("PROXY protocol header from an address that is not trusted")
     assert p.raw().value("select 1") == "1"
     assert show(p, "clients", database="p0")[0]["addr"] == "127.0.0.1"
 
@@ -162,8 +162,8 @@ def test_second_header_is_none(pooler):
     c = p.open()
     c.send(v2() + v2("192.0.2.8"))
     c.recv_all()
-    p.wait_log("@192.0.2.7:12345 closing because: PROXY protocol header of "
-               "one whose word does not count")
+    p.wait_log("@192.0.2.7:12345 closing because: PROXY protocol header from an "
+        "address that is not trusted")
 
 
 @pytest.mark.setting("max_unauthenticated_per_address")
@@ -224,7 +224,7 @@ def test_tls_comes_behind_the_header(pooler, certs):
 
 @pytest.mark.parametrize("how, nets, text", [
     ("required", "", "client_proxy_protocol needs proxy_trusted_nets"),
-    ("optional", "10.0.0.0/33", '"10.0.0.0/33" is no address or network'),
+    ("optional", "10.0.0.0/33", '"10.0.0.0/33" is not an address or network'),
     ("sometimes", "10.0.0.0/8", "client_proxy_protocol"),
 ])
 def test_bad_configuration_is_refused(pooler, how, nets, text):

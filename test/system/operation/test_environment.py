@@ -97,10 +97,10 @@ def test_keys_of_the_environment_stand_before_those_of_each_line(with_env):
 def test_unknown_variable_gets_a_warning_with_the_one_that_was_meant(with_env):
     p = with_env({"PGSLUICE_DEFUALT_POOL_SIZE": "7",
                   "PGSLUICE_FORCE_POOL_MOD": "session"})
-    p.wait_log("WARNING PGSLUICE_DEFUALT_POOL_SIZE in the environment is no "
-               r'setting \(did you mean "PGSLUICE_DEFAULT_POOL_SIZE"\?\)')
-    p.wait_log("WARNING PGSLUICE_FORCE_POOL_MOD in the environment is no "
-               r'setting \(did you mean "PGSLUICE_FORCE_POOL_MODE"\?\)')
+    p.wait_log("WARNING PGSLUICE_DEFUALT_POOL_SIZE in the environment is not "
+               r'a setting \(did you mean "PGSLUICE_DEFAULT_POOL_SIZE"\?\)')
+    p.wait_log("WARNING PGSLUICE_FORCE_POOL_MOD in the environment is not "
+               r'a setting \(did you mean "PGSLUICE_FORCE_POOL_MODE"\?\)')
 
 
 def test_variables_of_a_kubernetes_service_are_no_settings(with_env):

@@ -119,14 +119,14 @@ def test_check_refuses_bad_files(pooler, text):
 
 NOTES = {
     "listen": ("listen_addr = localhost:6543", "", "listen_addr: "
-               '"localhost:6543" is no address, the port is listen_port'),
-    "unix": ("listen_addr =", "", "listen_addr is empty: only Unix sockets "
-             "are listened on"),
+               '"localhost:6543" is not an address; listen_port sets the port'),
+    "unix": ("listen_addr =", "", "listen_addr is empty: pgsluice listens on Unix "
+    "sockets only"),
     "http": ("http_listen_port = 9127\nhttp_listen_addr = *, ::1, localhost", "",
-             'http_listen_addr: "localhost" is no address, HTTP is not '
-             "answered there"),
+             'http_listen_addr: "localhost" is not an address, so HTTP is '
+             "not served there"),
     "host": ("", "p1 = host=::1,127.0.0.1:5432", 'database "p1": '
-             '"127.0.0.1:5432" is no host, the port is port='),
+             '"127.0.0.1:5432" is not a host; port= sets the port'),
     "nobody": ("auth_type = md5\nauth_file =", "", "nobody can log in: "
                "auth_file has no users, and auth_user is not set"),
     "md5": ("auth_type = scram-sha-256", "", "nobody can log in: auth_type "
@@ -156,7 +156,7 @@ HINTS = {
     "[pgbouncer]\nlisten_port = 6432 ; ours\n":
         "(a comment needs a line of its own)",
     '[pgbouncer]\nauth_file = "users.txt"\n':
-        "(the quotes are taken for a part of the name)",
+        "(the quotes are part of the name)",
 }
 
 

@@ -504,8 +504,8 @@ def test_login_under_way_meets_the_new_secret(pooler, method):
     assert finish("stats").status == "I"
 
 
-EMPTY = "auth_file %s is empty and was not: a comment in it says that this " \
-    "is meant"
+EMPTY = "auth_file %s is empty and was not before: if this is intended, " \
+    "put a comment in it"
 
 
 BROKEN = ', a line is "user" "password", with the quotes'

@@ -562,7 +562,7 @@ def test_set_of_what_counts_at_start_is_ignored(pooler):
     res = c.query("set listen_port = 5")
     assert res.tags == ["SET listen_port=5"]
     assert [n.message for n in res.notices] == [
-        "this setting is read at the start only, the value in force stays"]
+        "this setting is read only at the start, so the present value stays"]
     assert config(p, "listen_port") == str(p.port)
     e = c.try_query("set listen_port = many").errors[0]
     assert e.message == "SET failed"

@@ -182,7 +182,7 @@ def test_grace_and_signals(pooler):
                http_listen_port=port)
     a = p.raw()
     p.signal(signal.SIGTERM)
-    p.wait_log("clients are told to go")
+    p.wait_log("clients are disconnected")
     k = p.raw("admin", "pgbouncer")
     assert state(k)["draining"] == "grace"
     assert 600 < int(state(k)["seconds_left"]) <= 1200
@@ -218,7 +218,7 @@ def test_signals_amid_a_drain_of_the_console(pooler):
     a.query("begin")
     k = drain(p, 600)
     p.signal(signal.SIGTERM)
-    p.wait_log("clients are told to go")
+    p.wait_log("clients are disconnected")
     wait_leaving(k)
     assert a.query("commit").tags == ["COMMIT"]
     assert end_of(a) == GONE

@@ -320,7 +320,7 @@ def test_what_does_not_listen_is_refused(pooler, built):
     p.expect_exit = 1
     activate(p, s)
     assert p.wait_exit() == 1
-    assert "FATAL descriptor 3 is no listening stream socket" in p.log
+    assert "FATAL descriptor 3 is not a listening stream socket" in p.log
     s.close()
 
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(REFERENCE, reason="newer than that")
 
 LONG = "x" * 100000
 LONGEST = 30	# seconds; what would hold it up lasts for a minute
-STILL = r"all stands still, (\d+\.\d+) s after SUSPEND"
+STILL = r"all sessions are suspended, (\d+\.\d+) s after SUSPEND"
 
 
 def starvation(p):

@@ -112,7 +112,7 @@ def test_old_process_that_is_killed_has_handed_over(pooler, halted, word):
     q = halted(p, word)
     kill(p)
     succeeds(q)
-    assert "has ended by itself, its sessions are ours" in q.log
+    assert "has ended by itself; its sessions were taken over" in q.log
     serves(q, c)
 
 
@@ -174,7 +174,7 @@ def test_nothing_is_changed_while_sessions_are_handed_over(pooler, halted):
                     "kill p0", "reconnect", "set max_client_conn = 5",
                     "shutdown wait_for_clients", "shutdown"]:
         assert k.try_query(command).errors[0].message == (
-            "process %d takes over: RESUME would keep it from that"
+            "process %d is taking over: RESUME would prevent that"
             % q.proc.pid)
     del p.dbs["p1"]
     p.write()

@@ -254,7 +254,7 @@ def test_session_of_too_much_state_is_left_behind(pooler, linked):
     # the server knows as many statements, and is another matter
     lines = [line for line in p.log.splitlines() if " WARNING C-" in line]
     assert len(lines) == 1
-    assert "can't be handed over: its state takes more than 64 MB" in lines[0]
+    assert "cannot be handed over, because its state needs more than 64 MB" in lines[0]
     assert huge.recv_all().messages == []
     goes_on(p, c)
 
@@ -364,8 +364,8 @@ def test_process_that_falls_silent_at_its_end_is_replaced(pooler):
     q = pooler(start=False, args=["-R"], suspend_timeout="100ms")
     with Fake(q, "SHUTDOWN") as fake:
         q.start()
-        assert ("WARNING the old process (%d) has been told to end, and has "
-                "not done so" % fake.proc.pid) in q.log
+        assert ("WARNING the old process (%d) was asked to end, and has "
+                "not ended" % fake.proc.pid) in q.log
         assert q.raw().value("select 1") == "1"
         # our end of the connection would let it go on
         with pytest.raises(subprocess.TimeoutExpired):
@@ -441,7 +441,7 @@ def test_what_is_no_socket_is_not_removed(pooler):
     """config-files.md 17: only a socket can be a stale one"""
     q = pooler(start=False)
     path = q.put(".s.PGSQL.%d" % q.port, "precious\n")
-    assert "the file is no socket" in fails(q)
+    assert "the file is not a socket" in fails(q)
     with open(path) as f:
         assert f.read() == "precious\n"
 

@@ -166,7 +166,7 @@ def test_statements_that_were_forgotten_get_in_nobodys_way(parts):
     p = parts(max_prepared_statement_memory=2 * 6000)
     with p.raw() as c:
         assert c.value("select 1") == "1"
-    wait_until(lambda: "has a part at worker" in p.log)
+    wait_until(lambda: "is also served by worker" in p.log)
     failed = []
 
     def work(n):

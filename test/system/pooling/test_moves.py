@@ -30,7 +30,7 @@ def restless(pooler):
         p.start()
         with p.raw() as c:
             assert c.value("select 1") == "1"
-        wait_until(lambda: "has a part at worker" in p.log)
+        wait_until(lambda: "is also served by worker" in p.log)
         return p
     return start
 

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.skipif(REFERENCE, reason="not known there"),
               pytest.mark.setting("workers")]
 
 SIZE = 8
-PART = 'pool of database "%s" and user "%s" has a part at worker'
+PART = 'pool of database "%s" and user "%s" is also served by worker'
 
 
 def begin(p, database="p0", user="app", password=None):
@@ -379,7 +379,7 @@ def test_parts_end_where_the_pool_must_have_none(parts):
         assert c.value("select 1") == "1"
     p.settings["pool_mode"] = "session"
     p.reload()
-    wait_until(lambda: "has one worker from now on" in p.log)
+    wait_until(lambda: "is served by one worker from now on" in p.log)
     late = [p.raw() for _ in range(4)]
     before = of_workers(p, "clients")
     assert sum(before) == 2 * SIZE + 5    # and the console's
@@ -613,7 +613,7 @@ def test_parts_begin_by_load_and_end_when_it_is_quiet(pooler):
     stop = threading.Event()
     clients = [Busy(p, stop) for _ in range(6)]
     try:
-        p.wait_log("has a part at worker")
+        p.wait_log("is also served by worker")
         wait_until(lambda: min(of_workers(p, "clients")) > 0 and
                    min(of_workers(p, "servers")) > 0)
         stay = [p.raw() for _ in range(SIZE)]
@@ -622,7 +622,7 @@ def test_parts_begin_by_load_and_end_when_it_is_quiet(pooler):
         for r in clients:
             r.join()
     assert [r.failure for r in clients if r.failure] == []
-    p.wait_log("has one worker from now on")
+    p.wait_log("is served by one worker from now on")
     # whoever is elsewhere goes home
     wait_until(lambda: sorted(of_workers(p, "clients")) in
                ([1, SIZE], [0, SIZE + 1]))    # and the console's

@@ -29,7 +29,7 @@ def parts(pooler, request):
         p.start()
         with p.raw(user) as c:
             assert c.value("select 1") == "1"
-        wait_until(lambda: p.log.count("has a part at worker") >= 2)
+        wait_until(lambda: p.log.count("is also served by worker") >= 2)
         return p
     return start
 
@@ -251,7 +251,7 @@ def test_who_listens_hears_at_whatever_worker(crew, pg):
             c.query("set my.turn = '%d'" % n)
         for n, c in enumerate(cs):
             assert c.value(current("my.turn")) == str(n)
-    p.wait_log("has one worker from now on")
+    p.wait_log("is served by one worker from now on")
     for c in cs:
         c.query("unlisten *")
     for c in cs:

@@ -141,7 +141,7 @@ def test_hint_names_no_setting_that_would_not_help(pooler):
             p.open().login("app", database="p0", **params)
         return e.value.fields["H"]
     assert hint(replication="database", geqo="off") == \
-        "Name it in ignore_startup_parameters to have it dropped."
+        "Add it to ignore_startup_parameters to ignore it."
 
 
 def test_search_path_that_is_no_list_is_refused(pooler, pg):

@@ -330,7 +330,7 @@ def test_server_that_is_kept_to_listen_is_seen(pooler):
         e = pq.PgError(pq.fields(a.recv()[1]))
         assert e.message == "too many sessions keep a server (max_pinned)"
         assert c.recv_until().check().rows == [["1"]]
-    assert "would keep a server (temporary,listen): max_pinned is 0" in p.log
+    assert "would pin a server (temporary,listen): max_pinned is 0" in p.log
     b.query("unlisten *")
     wait_until(lambda: int(p.pool()["pinned"]) == 0)
 
