@@ -12,7 +12,7 @@ CONTRIBUTORS = [
     "doc/conformance", "doc/measurements", "doc/regressions", "doc/workers",
     "doc/spec/*", "test/suites/README"]
 USERS = [
-    "NEWS", "SECURITY", "doc/book/*", "doc/container", "doc/fleet",
+    "CHANGELOG", "NEWS", "SECURITY", "doc/book/*", "doc/container", "doc/fleet",
     "doc/glossary", "doc/migrating", "doc/performance", "doc/pgsluice*",
     "doc/serverless", "doc/troubleshooting", "doc/userlist*",
     "doc/where-does-the-time-go"]

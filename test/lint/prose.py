@@ -16,10 +16,10 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 PATH = re.compile(r"`((?:src|include|doc|test|etc|debian|m4)/[\w./-]+)`")
 MANUAL = re.compile(r"\*((?:pgsluice|userlist)[\w.-]*)\*\((\d)\)")
 PROSE = [p for p in lint.files("doc", ends=(".md", ".scd"))
-         + ["README.md", "CONTRIBUTING.md", "NEWS.md", "SECURITY.md"]
+         + ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "NEWS.md", "SECURITY.md"]
          + lint.files("test", ends=("README.md",))]
-SPELT = ["README.md", "CONTRIBUTING.md", "NEWS.md", "SECURITY.md", "bootstrap", "configure.ac",
-         "Makefile.am", "debian", "doc", "etc", "include", "m4", "src", "test"]
+SPELT = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "NEWS.md", "SECURITY.md", "bootstrap",
+         "configure.ac", "Makefile.am", "debian", "doc", "etc", "include", "m4", "src", "test"]
 
 
 def tool(name, *args, text=None):
@@ -106,11 +106,11 @@ def errors():
     return found or ([] if len(told) > 10 else [f"{path}: no more?"])
 
 
-# documents for users; of manual pages not all is rewritten
-PLAIN = [p for p in lint.files("doc/book", ends=(".md",))
-         + ["README.md", "SECURITY.md"] + ["doc/%s.md" % name for name in (
-             "container", "fleet", "glossary", "migrating", "performance",
-             "serverless", "troubleshooting", "where-does-the-time-go")]]
+# documents for users, the manual pages, and the map of the code
+PLAIN = lint.files("doc/book", ends=(".md",)) + lint.files("doc", ends=(".scd",)) \
+    + ["README.md", "CHANGELOG.md", "SECURITY.md"] + ["doc/%s.md" % name for name in (
+        "architecture", "container", "contributors", "fleet", "glossary", "migrating",
+        "performance", "serverless", "troubleshooting", "where-does-the-time-go")]
 # what a reader has to read twice: no subject, or one that is far away
 IDIOMS = re.compile(
     r"\bbut for\b|\b(?:is|are|be) told\b(?! apart)|\btill\b|\bto be had\b"
