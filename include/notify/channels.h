@@ -1,8 +1,8 @@
 /* channels.h - the channels that each client of a pool listens to.
  *
- * One connection listens for all clients of a pool (listener.h): here is for
- * whom, and where the notifications of each come from.
- * (session_state = keep; spec/pooling.md section 25)
+ * One connection listens for all clients of a pool (listener.h). This is the
+ * list of clients and channels, and of the source of each client's
+ * notifications. (session_state = keep; spec/pooling.md section 25)
  * SPDX-License-Identifier: ISC */
 #ifndef NOTIFY_CHANNELS_H
 #define NOTIFY_CHANNELS_H
@@ -19,122 +19,145 @@ struct pool;
 struct server;
 struct writer;
 
-#define CHANNELS_NAME 64	/* bytes of a channel's name, with its NUL */
-#define CHANNELS_MAX 1000	/* of a client; with more it keeps its server */
+#define CHANNELS_NAME 64	/* bytes of a name, with its NUL */
+#define CHANNELS_MAX 1000	/* per client; with more, it keeps its server */
 #define CHANNELS_WAITING (1 << 20)	/* bytes of notifications, per client */
 
-/* Where a client has its notifications from: all of them. */
+/* The source of all notifications of a client. */
 enum hears {
-	HEARS_SERVER,	/* the server where it said LISTEN, which it keeps */
+	HEARS_SERVER,	/* the server on which it ran LISTEN, and which it
+			 * keeps */
 	HEARS_LISTENER,
-	HEARS_NOBODY,	/* the listener's connection was lost */
+	HEARS_NOBODY,	/* none: the listener's connection was lost */
 };
 
 enum subscribed {
 	SUBSCRIBED,
-	TO_COME,	/* said LISTEN: the listener is asked to */
-	TO_GO,		/* said UNLISTEN: what was before that is on its way */
+	TO_COME,	/* after LISTEN: the listener does not hear it yet */
+	TO_GO,		/* after UNLISTEN: earlier notifications are still on
+			 * their way */
 };
 
-/* One of a pool's channels. */
+/* A channel of a pool. */
 struct channel {
-	UT_hash_handle hh;		/* of the listener's, by name */
-	struct subscription *first;	/* DL; NULL: nobody wants it */
-	uint64_t list;			/* the last one that it was in */
-	uint8_t listened;		/* EAR_...: these listen to it */
-	uint8_t asked;			/* these were asked for the opposite */
+	UT_hash_handle hh;		/* of the listener, by name */
+	struct subscription *first;	/* DL; NULL: no client listens to it */
+	uint64_t list;			/* the number of the last list that
+					 * contained it */
+	uint8_t listened;		/* EAR_... bits of the connections that
+					 * listen to it */
+	uint8_t asked;			/* EAR_... bits of those that were asked
+					 * to change that */
 	char name[CHANNELS_NAME];
 };
 
-/* A client that listens to a channel. */
+/* One client that listens to one channel. */
 struct subscription {
-	struct subscription *prev, *next;	/* of the channel: DL */
-	struct subscription *own_prev, *own_next;	/* of the client: DL */
+	struct subscription *prev, *next;	/* DL of the channel */
+	struct subscription *own_prev, *own_next;	/* DL of the client */
 	struct channel *channel;		/* borrowed */
 	struct listening *by;			/* borrowed */
 	enum subscribed is;
 };
 
-/* Who has told the mark of a move: where both streams are the same. */
+/*
+ * Which connection has told the mark of a move? At the mark, both streams are
+ * the same.
+ */
 enum { MARK_SERVER = 1, MARK_LISTENER = 2, MARK_BOTH = 3 };
 
 /* A client that listens. */
 struct listening {
-	struct listening *prev, *next;	/* of the listener's: DL */
+	struct listening *prev, *next;	/* DL of the listener */
 	struct listener *listener;	/* borrowed */
 	struct client *client;		/* borrowed */
 	struct subscription *own;	/* DL */
 	unsigned count;
 	enum hears hears;
-	enum hears becomes;	/* by the move under way */
-	uint32_t token;		/* of that; 0: none */
-	uint8_t marks;		/* of it: MARK_... */
-	uint64_t settles;	/* with the answer to this question to the
-				 * listener; 0: nothing is to */
-	bool always;		/* any transaction may have a LISTEN */
-	bool expects;		/* its own notifications, ahead of the end */
-	struct writer waiting;	/* whole messages, until no other is cut */
-	struct writer ahead;	/* past the mark, which one has not told yet */
-	struct writer early;	/* its own, told by a server that it listens on
-				 * only now, and does not hear */
+	enum hears becomes;	/* the source after the current move */
+	uint32_t token;		/* the number of the mark of the current move;
+				 * 0: none */
+	uint8_t marks;		/* MARK_... of the current move */
+	uint64_t settles;	/* the question to the listener whose answer
+				 * completes a change; 0: no change */
+	bool always;		/* any transaction of it may run LISTEN */
+	bool expects;		/* its own notifications must come before the
+				 * end of its transaction */
+	struct writer waiting;	/* whole messages that wait until it is between
+				 * two messages */
+	struct writer ahead;	/* from beyond the mark that one connection has
+				 * not told yet */
+	struct writer early;	/* its own, told by a server that it does not
+				 * hear, on a channel that only this server
+				 * listens to */
 };
 
-/* The connection that listens, and one that is to take its place. */
+/* The present connection, and the one that will replace it. */
 enum { EAR_ONE = 1, EAR_OTHER = 2 };
 
 enum replacing {
 	REPLACING_NOTHING,
-	REPLACING_MARKED,	/* the next one says the mark */
+	REPLACING_MARKED,	/* the next connection sends the mark */
 	REPLACING_TOLD,		/* ... and has told it */
-	REPLACING_ASKED,	/* the one before is asked for anything */
-	REPLACING_ANSWERED,	/* ... and has told all that was before */
+	REPLACING_ASKED,	/* the present connection was asked a
+				 * question */
+	REPLACING_ANSWERED,	/* ... and has told everything before its
+				 * answer */
 };
 
-/* Of a pool; it exists for as long as it has a channel, or a connection. */
+/* The listener of a pool. It exists while it has a channel or a connection. */
 struct listener {
 	struct pool *pool;		/* borrowed */
-	struct server *server;		/* borrowed; NULL: none */
-	struct server *next;		/* borrowed; NULL: none */
-	uint8_t ear;			/* EAR_...: of server */
-	uint8_t marked, marking;	/* EAR_...: these listen to marker, or
-					 * were asked to */
-	uint8_t past;			/* ... and are past the mark of a
-				 * replacement */
+	struct server *server;		/* borrowed; NULL: not connected */
+	struct server *next;		/* borrowed; NULL: no replacement */
+	uint8_t ear;			/* EAR_... bit of server */
+	uint8_t marked, marking;	/* EAR_... bits of the connections that
+					 * listen to marker, or were asked to */
+	uint8_t past;			/* ... and of those beyond the mark of a
+					 * replacement */
 	uint8_t replacing;		/* enum replacing */
-	uint32_t mark;			/* of that */
-	struct writer ahead;		/* what next tells meanwhile */
-	struct channel *channels;	/* uthash: by name */
+	uint32_t mark;			/* the number of its mark */
+	struct writer ahead;		/* what next has told meanwhile */
+	struct channel *channels;	/* uthash, by name */
 	struct listening *clients;	/* DL */
-	uint64_t last_list;		/* of names: each has a number */
+	uint64_t last_list;		/* the last number of a list of names */
 	uint32_t last_token;
-	uint64_t to_ask;		/* the last question that is waited for */
-	uint64_t asked, answered;	/* the last one of server */
-	bool look;			/* is it settled now for a client? */
-	char marker[CHANNELS_NAME];	/* a channel of our own: no client's */
+	uint64_t to_ask;		/* the last question that a client waits
+					 * for */
+	uint64_t asked, answered;	/* the last question to server, and the
+					 * last answer */
+	bool look;			/* check whether a client's change is
+					 * complete */
+	char marker[CHANNELS_NAME];	/* the name of our own channel for
+					 * marks */
 };
 
-/* NULL: no memory. */
+/* Returns NULL if there is no memory. */
 struct listener *channels_get_listener(struct pool *p);
-/* c listens to that, too. 0, or -1: no memory, or no name of a channel. */
+/* Adds a channel to c. Returns 0, or -1: no memory, or not a valid name. */
 int channels_add(struct client *c, const char *name, enum subscribed is);
 /*
- * c listens to these alone: a list of names, each with its NUL. The others are
- * gone, or TO_GO, if c hears the listener. Returns how many these are.
+ * c listens only to the channels of this list of names, each with its NUL.
+ * Others are removed, or become TO_GO if c hears the listener. Returns how many
+ * of the channels c has.
  */
 unsigned channels_retain(struct client *c, const void *list, size_t len);
-/* What was to come is there, what was to go is gone: maybe c->listening. */
+/*
+ * Completes changes: TO_COME becomes listened, TO_GO is removed, and with the
+ * last one c->listening.
+ */
 void channels_settle(struct client *c);
-/* c listens to nothing. */
+/* c listens to nothing any more. */
 void channels_leave(struct client *c);
-/* NULL: c does not listen to it. */
+/* Returns NULL if c does not listen to the channel. */
 struct subscription *channels_find(const struct client *c, const char *name);
 unsigned channels_count(const struct client *c);
-/* Is that a channel of our own, or of another process like us? */
+/* Is it a channel for marks, of this process or of another one? */
 bool channels_is_marker(const char *name);
-/* Drop what nobody needs: *l, too, where that is all. */
+/* Frees channels that no client needs, and then *l if nothing is left. */
 void channels_tidy(struct listener *l);
 
-/* Where is it to have them from, once a move under way is over? */
+/* The source of g's notifications after the current move. */
 static inline enum hears channels_source(const struct listening *g)
 {
 	return g->token != 0 ? g->becomes : g->hears;

@@ -17,7 +17,7 @@
 
 #define PREFIX "pgsluice."
 
-/* Nobody else's name: what is told there is for this process alone. */
+/* A random name, so that no client and no other process uses this channel. */
 static void draw_marker(struct listener *l)
 {
 	uint64_t id;
@@ -112,7 +112,10 @@ void channels_tidy(struct listener *l)
 	mem_free(l);
 }
 
-/* Of the channel's clients and the client's channels either may be many. */
+/*
+ * Both lists may be long: the clients of the channel, and the channels of the
+ * client. The shorter one is searched.
+ */
 struct subscription *channels_find(const struct client *c, const char *name)
 {
 	const struct listening *const g = c->listening;
@@ -147,7 +150,7 @@ static void channels_drop(struct subscription *it)
 	mem_delete(MEM_NOTIFICATION, it, sizeof *it);
 }
 
-/* What c listens to has changed: its listener is to know. */
+/* The channels of c have changed, so the listener must be synchronized. */
 static void touch(struct client *c, struct listener *l)
 {
 	catalog_touch_pool(c->ss->catalog, l->pool);
@@ -176,7 +179,7 @@ int channels_add(struct client *c, const char *name, enum subscribed is)
 	return 0;
 }
 
-/* The channels of the list get the number that is returned. */
+/* Gives all channels of the list one new number, and returns it. */
 static uint64_t number(struct listener *l, const char *list, size_t len)
 {
 	const char *const end = list + len;

@@ -1,4 +1,5 @@
-/* channels_send.c - notifications as messages; to a client, between others.
+/* channels_send.c - notifications as messages; they are sent to a client
+ * between two other messages.
  * SPDX-License-Identifier: ISC */
 #include "notify/channels_send.h"
 
@@ -35,7 +36,7 @@ void channels_write(struct writer *w, const char *command, const char *name)
 	writer_bytes(w, "\";", 2);
 }
 
-/* Is c amid a message? */
+/* Has c received only a part of a message? */
 static bool must_wait(const struct client *c)
 {
 	return c->pc.server != NULL &&
@@ -64,7 +65,7 @@ void channels_send(struct client *c, const void *p, size_t n)
 		client_fail(c, CLOSE_TOO_MANY_NOTIFICATIONS);
 }
 
-/* Of a server that is amid a burst: too much of it is found at the flush. */
+/* The server is in the middle of a burst. channels_flush() checks the limit. */
 void channels_keep(struct client *c, const void *p, size_t n)
 {
 	writer_bytes(&c->listening->ahead, p, n);

@@ -69,14 +69,12 @@ bool listener_has(const uint8_t *p, size_t n, const char *word)
 
 #define CHANGES_MAX 500		/* in one query */
 
-/* --- what it listens to --- */
-
 uint8_t listener_ear(const struct listener *l, const struct server *s)
 {
 	return s == l->server ? l->ear : l->ear ^ (EAR_ONE | EAR_OTHER);
 }
 
-/* Returns false when there is nothing to change. */
+/* Returns false if nothing has to change. */
 static bool write_changes(struct listener *l, uint8_t ear, struct writer *w)
 {
 	unsigned n = 0;
@@ -135,9 +133,7 @@ void listener_forget_ear(struct listener *l, uint8_t ear)
 	l->marking &= (uint8_t)~ear;
 }
 
-/* --- who has waited for it --- */
-
-/* Is all that is to come heard? */
+/* Are all channels of the client heard, and none waits? */
 static bool listener_is_heard(const struct listening *g)
 {
 	const struct subscription *it;
@@ -150,7 +146,7 @@ static bool listener_is_heard(const struct listening *g)
 	return true;
 }
 
-/* All that was committed before c was asked has been told by now. */
+/* Has the listener told everything that was committed before c's question? */
 static bool listener_is_settled(const struct listening *g)
 {
 	switch (channels_source(g)) {
@@ -182,7 +178,7 @@ static void listener_settle(struct client *c)
 	c->role->go_on(c);
 }
 
-/* Who stands still is looked at again when all goes on. */
+/* A suspended client is settled after the suspension. */
 static struct client *find_settled(struct listener *l)
 {
 	struct listening *g;
@@ -211,8 +207,6 @@ static void settle_all(struct pool *p)
 	} while (c != NULL);
 }
 
-/* --- the connection --- */
-
 static bool may_launch(struct sessions *ss, const struct pool *p)
 {
 	const usec_t now = time_now();
@@ -221,7 +215,9 @@ static bool may_launch(struct sessions *ss, const struct pool *p)
 	    !drain_stops(ss->catalog, p, now) && pool_may_retry(p, now);
 }
 
-/* If it fails at once, the clients may go, and the listener with them. */
+/*
+ * If the launch fails at once, clients may be closed, and the listener freed.
+ */
 static void launch(struct sessions *ss, struct pool *p)
 {
 	struct server *const s = server_launch_listener(ss, p);
@@ -235,7 +231,7 @@ static void launch(struct sessions *ss, struct pool *p)
 		l->next = s;
 }
 
-/* Nobody has listened for as long as a server may be idle. */
+/* The connection has had no clients for server_idle_timeout. */
 static void close_unused(struct listener *l)
 {
 	struct pool *const p = l->pool;
@@ -278,7 +274,9 @@ void listener_turn(struct sessions *ss, struct pool *p)
 	l = p->hearing.listener;
 	if (l == NULL)
 		return;
-	/* what another process has heard it with may be gone */
+	/*
+	 * the connection by which another process heard the client may be gone
+	 */
 	if (l->server == NULL)
 		listener_lose(l);
 	else if (listener_replace(l) && listener_is_free(l->server) &&
@@ -322,8 +320,6 @@ void listener_inherit(struct server *s)
 		l->server = s;
 }
 
-/* --- answers, and the end --- */
-
 void listener_answered(struct server *s)
 {
 	struct listener *const l = s->ps.pool->hearing.listener;
@@ -345,7 +341,7 @@ void listener_answered(struct server *s)
 		if (c->pc.server != NULL)
 			(void)listener_move(c, server_of(c->pc.server));
 	}
-	channels_tidy(l);	/* but not l, as s is there */
+	channels_tidy(l);	/* not l itself, because s is its connection */
 }
 
 void listener_gone(struct server *s)
@@ -368,7 +364,10 @@ void listener_gone(struct server *s)
 		listener_replace_failed(l);
 		listener_lose(l);
 	}
-	/* a client that was closed may have been the last: l is gone, too */
+	/*
+	 * the closed client may have been the last, and the listener may be
+	 * freed
+	 */
 	if (p->hearing.listener != NULL) {
 		catalog_touch_pool(s->ss->catalog, p);
 		channels_tidy(p->hearing.listener);
@@ -376,9 +375,10 @@ void listener_gone(struct server *s)
 }
 
 /*
- * Both listen to all; the new one says a mark. Up to it notifications come from
- * the old one, behind it from the new one. If the old one was asked later, and
- * answers without having told the mark, they do not hear the same server.
+ * Both connections listen to all channels, and the new one notifies a mark.
+ * Until the mark, notifications come from the old one; after it, from the new
+ * one. If the old one was asked later and answers without the mark, the two are
+ * connected to different servers.
  */
 
 static void tell_ahead(struct listener *l)
@@ -475,7 +475,7 @@ void listener_replace_failed(struct listener *l)
 	l->to_ask = l->asked + 1;
 }
 
-/* Who is heard, or about to be, stays until there is another one. */
+/* The connection stays until another one takes its place. */
 static void renew(const struct listener *l, struct server *s)
 {
 	if (s->phase == SERVER_PHASE_POOLED && l->clients != NULL)
@@ -492,7 +492,7 @@ void listener_renew(struct pool *p)
 		renew(p->hearing.listener, p->hearing.listener->server);
 }
 
-/* Closes c if that is what its pool does with who may have missed something. */
+/* Closes c if listen_lost says so. */
 static bool close_deaf(struct client *c)
 {
 	if (c->pc.pool->limits.listen_lost != LISTEN_LOST_CLOSE)
@@ -506,7 +506,7 @@ static bool close_deaf(struct client *c)
 	return true;
 }
 
-/* c may have missed something. May close c. */
+/* Tells c that it may have missed something. May close c. */
 static void tell_reconnected(struct client *c, const struct server *s)
 {
 	struct writer w;
@@ -526,7 +526,7 @@ static void tell_reconnected(struct client *c, const struct server *s)
 	writer_fini(&w);
 }
 
-/* Does the listener hear all of what g has lost? */
+/* Does the listener hear all channels that g has lost? */
 static bool is_heard_again(const struct listening *g)
 {
 	const uint8_t ear = g->listener->ear;
@@ -572,7 +572,10 @@ void listener_hear_server(struct client *c)
 	tell_reconnected(c, server_of(c->pc.server));
 }
 
-/* Whoever has it from a server has all; on the way there, from there on. */
+/*
+ * A client whose server tells it everything has lost nothing. A client in a
+ * move has lost what comes after it.
+ */
 static void lose(struct listening *g)
 {
 	struct client *const c = g->client;

@@ -1,6 +1,8 @@
-/* listener_move.c - the channels of a client, brought to its server and back.
+/* listener_move.c - moves the channels of a client between its server and the
+ * listener.
  *
- * What it listens to, a server tells: the one that it has at the moment.
+ * The server that the client has at the moment tells which channels it listens
+ * to.
  * SPDX-License-Identifier: ISC */
 #include <stdio.h>
 #include <string.h>
@@ -39,11 +41,10 @@ int listener_send_mark(struct listening *g, struct server *s,
 	return listener_ask(s, &sql, OWN_QUERY_LISTEN);
 }
 
-/* --- what the probe has found --- */
-
 /*
- * Would the listener be told the same names and payloads as c, by what s had at
- * first? The welcome is gone after a RECONNECT.
+ * Does the listener send the same bytes as c's server would? This compares the
+ * encodings that both had at first, because the welcome is missing after a
+ * RECONNECT.
  */
 static bool is_same_encoding(const struct client *c, const struct server *s)
 {
@@ -57,7 +58,7 @@ static bool is_same_encoding(const struct client *c, const struct server *s)
 	return own != NULL && other != NULL && strcasecmp(own, other) == 0;
 }
 
-/* How many of the list c is not known to listen to. */
+/* The number of channels in the list that c is not known to listen to. */
 static unsigned count_new(const struct client *c, const struct writer *list)
 {
 	const char *name = (const char *)list->at;
@@ -69,7 +70,7 @@ static unsigned count_new(const struct client *c, const struct writer *list)
 	return n;
 }
 
-/* Does s know all that c listens to, or has listened to? */
+/* Does s know every channel that c listens to, or has listened to? */
 static bool is_all_known(const struct server *s)
 {
 	const struct keep *const k = &s->keep;
@@ -79,7 +80,7 @@ static bool is_all_known(const struct server *s)
 	    (!k->undone && keep_is_on(s->ps.pool))));
 }
 
-/* Has c prepared a statement with which it may say (UN)LISTEN at any time? */
+/* Does c have a prepared statement that may run LISTEN or UNLISTEN? */
 static bool has_prepared(const struct client *c)
 {
 	const struct prepared_name *n;
@@ -91,7 +92,7 @@ static bool has_prepared(const struct client *c)
 	return false;
 }
 
-/* Returns how many of them are new; there may be no memory for all. */
+/* Returns the number of new channels. Without memory, some are not added. */
 static unsigned add_found(struct client *c, const struct writer *found,
     enum subscribed is)
 {
@@ -116,14 +117,14 @@ void listener_ask_again(struct listening *g)
 	catalog_touch_pool(g->client->ss->catalog, l->pool);
 }
 
-/* It is in force with the next answer of the listener. */
+/* The channels are in force with the next answer of the listener. */
 static void await_listener(struct listening *g)
 {
 	g->expects = false;
 	listener_ask_again(g);
 }
 
-/* What c listens to, where s tells it. */
+/* Notes the channels that c hears from s itself. */
 static void note_own(struct client *c, struct server *s)
 {
 	struct keep *const k = &s->keep;
@@ -137,8 +138,8 @@ static void note_own(struct client *c, struct server *s)
 }
 
 /*
- * c listens to nothing that it has listened to before: what comes is s's to
- * tell. False: it goes on with the listener.
+ * c no longer listens to any of its earlier channels, so s can tell it
+ * everything. False: the listener continues.
  */
 static bool begins_anew(struct client *c, struct server *s)
 {
@@ -157,7 +158,7 @@ static bool begins_anew(struct client *c, struct server *s)
 	return true;
 }
 
-/* The same, of those that the listener is to tell it. */
+/* Notes the channels that the listener must tell c. */
 static void listener_move_note_found(struct client *c, struct server *s,
     bool known)
 {
@@ -185,7 +186,7 @@ static void listener_move_note_found(struct client *c, struct server *s,
 		writer_fini(&c->listening->early);
 }
 
-/* If another process goes on here, it is to ask s again. */
+/* If another process takes over now, it must ask s again. */
 static void keep_in_doubt(const struct client *c, struct server *s)
 {
 	if (c->relay.withheld != WITHHELD_NOT && listener_is_unsettled(c))
@@ -256,9 +257,7 @@ bool listener_withholds(const struct client *c, const struct server *s)
 	    s->keep.brought != BROUGHT_NOTHING);
 }
 
-/* --- to the listener --- */
-
-/* Is s idle, and all that it has to say said? */
+/* Is s idle, and has it sent everything? */
 static bool listener_move_is_at_rest(const struct client *c,
     const struct server *s)
 {
@@ -269,7 +268,7 @@ static bool listener_move_is_at_rest(const struct client *c,
 	    s->ps.mode != POOL_SESSION;
 }
 
-/* Does the listener hear all that c has from its server? */
+/* Does the listener hear every channel that c hears from its server? */
 static bool listener_move_is_heard(const struct listening *g)
 {
 	const struct listener *const l = g->listener;
@@ -283,7 +282,7 @@ static bool listener_move_is_heard(const struct listening *g)
 	return l->server != NULL && (l->marked & l->ear) != 0;
 }
 
-/* All comes from the listener from here on. */
+/* From here on, the listener tells c everything. */
 static int send_unlisten(struct server *s)
 {
 	struct writer sql;
@@ -332,10 +331,13 @@ bool listener_moved(struct client *c, struct server *s)
 }
 
 /*
- * Then PostgreSQL tells what an UNLISTEN leaves, or what a ROLLBACK brings back.
+ * Then PostgreSQL knows what an UNLISTEN leaves, and what a ROLLBACK restores.
  */
 
-/* May a transaction that begins, or goes on, here have (UN)LISTEN? */
+/*
+ * May the request run LISTEN or UNLISTEN, in a transaction that begins or
+ * continues here?
+ */
 static bool listener_move_may_listen(const struct listener_request *r)
 {
 	struct listening *const g = r->c->listening;
@@ -348,7 +350,7 @@ static bool listener_move_may_listen(const struct listener_request *r)
 	if (!(r->m[0] != FE_BIND && r->have < r->size) &&
 	    !listener_has(r->m, r->have, "listen"))
 		return false;
-	/* a statement that has a name may be run at any time */
+	/* a named statement may run at any time */
 	g->always = r->m[0] == FE_BIND || (r->m[0] == FE_PARSE &&
 	    r->have > MSG_HEADER && r->m[MSG_HEADER] != '\0');
 	return true;
@@ -386,7 +388,9 @@ static int listener_move_send_all(struct client *c, struct server *s)
 	return listener_ask(s, &sql, OWN_QUERY_BRING);
 }
 
-/* Something was undone in the transaction: that, too? */
+/*
+ * Something was undone in the transaction, perhaps the channels. Asks for that.
+ */
 static int listener_move_ask_again(struct server *s)
 {
 	struct writer sql;
@@ -407,7 +411,10 @@ static void listener_move_start(struct client *c, struct server *s)
 		(void)listener_move_send_all(c, s);
 }
 
-/* Amid a batch, COPY or failed transaction there is no place for it. */
+/*
+ * An own query cannot be sent in the middle of a batch, a COPY or a failed
+ * transaction.
+ */
 static bool has_place(const struct track *t)
 {
 	return t->status != 'E' && !track_wants_data(t) &&
@@ -416,7 +423,10 @@ static bool has_place(const struct track *t)
 	    track_awaits_ready(t) && !track_may_be_skipped(t));
 }
 
-/* Is it behind a request that may have (UN)LISTEN, and has no answer yet? */
+/*
+ * Is a request ahead of it that may run LISTEN or UNLISTEN, and has no answer
+ * yet?
+ */
 static bool listener_move_is_behind(const struct server *s)
 {
 	return s->trace.listens && !track_is_empty(&s->track) &&
@@ -424,8 +434,9 @@ static bool listener_move_is_behind(const struct server *s)
 }
 
 /*
- * Where both tell the mark is not reached yet. Nobody withholds the end of an
- * UNLISTEN in session pooling: what is ahead of the mark would come behind it.
+ * The mark has not been reached in both streams yet. In session pooling, the
+ * end of an UNLISTEN is not withheld: notifications before the mark would come
+ * after it.
  */
 static void await_mark(struct client *c, const struct server *s)
 {
@@ -439,8 +450,8 @@ static void await_mark(struct client *c, const struct server *s)
 }
 
 /*
- * The pool is one of sessions by now: all comes from the server of c, which
- * stays with it. False: not now, or s is closed.
+ * The pool is in session mode now, so c keeps s, and s tells it everything.
+ * False: not now, or s is closed.
  */
 static bool stays(struct client *c, struct server *s)
 {
@@ -475,7 +486,7 @@ bool listener_brings(const struct listener_request *r)
 	if (s->ps.mode == POOL_SESSION)
 		return stays(r->c, s);
 	if (channels_source(r->c->listening) == HEARS_SERVER) {
-		/* a pool that keeps looks at the tags */
+		/* a pool with keep also looks at the tags */
 		s->trace.marked = s->trace.marked ||
 		    (!keep_is_on(s->ps.pool) && listener_move_may_listen(r));
 		return true;

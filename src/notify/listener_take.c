@@ -1,4 +1,5 @@
-/* listener_take.c - notifications: of the listener, and of a client's server.
+/* listener_take.c - notifications from the listener, and from a client's
+ * server.
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 #include <utlist.h>
@@ -14,9 +15,7 @@
 #include "session/server.h"
 #include "session/sessions.h"
 
-/* --- of the listener --- */
-
-/* Where a client's move ends, the listener has told it. */
+/* The listener has reached the mark that ends a client's move. */
 static void take_mark(struct listener *l, uint32_t mark)
 {
 	struct listening *g;
@@ -41,7 +40,10 @@ static void listener_take_tell(struct subscription *it, const uint8_t *m,
 
 	if (it->is == TO_COME)
 		return;
-	/* what is past the mark comes behind all that the other one tells */
+	/*
+	 * notifications after the mark wait until the other stream has reached
+	 * it
+	 */
 	if (g->hears == HEARS_LISTENER && !past)
 		channels_send(g->client, m, size);
 	else if (g->token != 0 && g->becomes == HEARS_LISTENER && past)
@@ -69,7 +71,10 @@ void listener_tell(struct listener *l, const uint8_t *m, size_t size)
 		listener_take_tell(it, m, size);
 }
 
-/* Is it the mark of a replacement, up to which all comes from l->server? */
+/*
+ * Is it the mark of a replacement? Until the mark, all notifications come from
+ * l->server.
+ */
 static bool is_turn(const struct listener *l, const struct notification *n)
 {
 	uint32_t mark;
@@ -98,8 +103,6 @@ void listener_take(struct server *s, const uint8_t *m, size_t size)
 		writer_bytes(&l->ahead, m, size);
 }
 
-/* --- of the server of a client --- */
-
 static void take_own_mark(struct client *c, const struct notification *n)
 {
 	struct listening *const g = c->listening;
@@ -115,7 +118,10 @@ static void take_own_mark(struct client *c, const struct notification *n)
 	catalog_touch_pool(c->ss->catalog, g->listener->pool);
 }
 
-/* Has c said NOTIFY itself, on a channel that only this server listens to? */
+/*
+ * Is it a notification that c sent to itself, on a channel that only this
+ * server hears?
+ */
 static bool is_early(const struct client *c, const struct notification *n)
 {
 	const struct server *const s = server_of(c->pc.server);
@@ -145,7 +151,9 @@ bool listener_passes(struct client *c, const uint8_t *m, size_t size)
 	if (g->token != 0 && g->becomes == HEARS_SERVER && past)
 		channels_keep(c, m, size);
 	else if (s->ps.mode == POOL_SESSION)
-		/* no probe has found what the listener does not tell */
+		/*
+		 * no probe has found a channel that the listener does not tell
+		 */
 		return channels_find(c, n.channel) == NULL;
 	else if (is_early(c, &n))
 		channels_keep_early(c, m, size);
