@@ -138,8 +138,8 @@ struct listener *channels_get_listener(struct pool *p);
 int channels_add(struct client *c, const char *name, enum subscribed is);
 /*
  * c listens only to the channels of this list of names, each with its NUL.
- * Others are removed, or become TO_GO if c hears the listener. Returns how many
- * of the channels c has.
+ * Others are removed, or become TO_GO if c hears the listener. Returns the
+ * number of these others.
  */
 unsigned channels_retain(struct client *c, const void *list, size_t len);
 /*

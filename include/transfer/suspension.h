@@ -1,4 +1,4 @@
-/* suspension.h - sessions that stand still, each at a place where it may go on.
+/* suspension.h - stops sessions at points from which they can continue.
  * SPDX-License-Identifier: ISC */
 #ifndef TRANSFER_SUSPENSION_H
 #define TRANSFER_SUSPENSION_H
@@ -8,23 +8,25 @@
 struct sessions;
 
 /*
- * Stop every session that can stop now, wherever its bytes end. Nothing more
- * is read from a session that stands still, and nothing that is queued is
- * sent; what a client has sent already stays in its socket. Servers
- * that are of no use like that are closed. (spec/admin-console.md section 4.8)
- * is_patient: a login may come to an end, and a cancel request that is under
- * way; else they stand still, too. A request that was sent is not taken back:
- * its target is lent to nobody else before its end.
- * To be called each turn, as they come to their ends, until none moves and
- * ss->still: no more logins come from other workers.
- * Returns: how many sessions still move.
+ * Stops every session that can stop now, wherever its bytes end. Nothing more
+ * is read from a stopped session, and queued bytes are not sent; bytes that the
+ * client has sent stay in its socket. Servers that cannot be used in this state
+ * are closed. (spec/admin-console.md section 4.8)
+ *
+ * is_patient: logins and cancel requests under way may end first; otherwise
+ * they stop, too. A request that was sent is not taken back: its target gets no
+ * other client until it ends.
+ *
+ * To be called each turn until no session moves and ss->still, which means that
+ * no more logins come from other workers. Returns the number of sessions that
+ * still move.
  */
 unsigned suspension_turn(struct sessions *ss, bool is_patient);
 
-/* Another process has what stands still: not a word from here any more. */
+/* Another process has the stopped sessions: nothing more is sent from here. */
 void suspension_give(struct sessions *ss);
 
-/* All sessions go on. */
+/* All sessions continue. */
 void suspension_end(struct sessions *ss);
 
 #endif

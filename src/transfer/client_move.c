@@ -1,4 +1,4 @@
-/* client_move.c - a client goes on at another worker, between two transactions.
+/* client_move.c - a client moves to another worker, between two transactions.
  * SPDX-License-Identifier: ISC */
 #include "transfer/client_move.h"
 
@@ -19,9 +19,8 @@
 #include "session/sessions.h"
 #include "upstream/tls_setup.h"
 
-#define LUGGAGE_MAX (1 << 20)	/* two turns have to copy it, and make it anew */
-
-/* --- luggage: written here, read there --- */
+#define LUGGAGE_MAX (1 << 20)	/* bytes: two turns copy them and create the
+				 * objects again */
 
 static void pack_bytes(struct writer *w, const void *p, size_t n)
 {
@@ -38,7 +37,7 @@ static void pack_baggage(struct writer *w, const struct baggage *b)
 	pack_bytes(w, bytes, len);
 }
 
-/* NULL: there was none; or no memory, which rc tells. */
+/* NULL: there was none, or no memory; rc tells which. */
 static struct baggage *unpack_baggage(struct reader *r,
     struct baggage_table *t, int *rc)
 {
@@ -133,7 +132,7 @@ static int unpack_relay(struct client *c, struct reader *r)
 	return 0;
 }
 
-/* 0, or -1: no memory. */
+/* Returns 0, or -1: no memory. */
 static int pack(struct writer *w, const struct client *c)
 {
 	writer_init(w, LUGGAGE_MAX);
@@ -152,7 +151,7 @@ static int pack(struct writer *w, const struct client *c)
 	return -1;
 }
 
-/* The same. */
+/* Returns 0, or -1: no memory. */
 static int unpack(struct client *c, struct reader *r)
 {
 	struct sessions *const ss = c->ss;
@@ -171,14 +170,15 @@ static int unpack(struct client *c, struct reader *r)
 	return rc < 0 ? rc : unpack_statements(c, r);
 }
 
-/* --- going --- */
-
 static bool is_read(const struct stream *s)
 {
 	return !s->paused && !s->hup && !s->broken && !stream_is_blocked(s);
 }
 
-/* Of a transaction, or of what was asked in vain, is there anything left? */
+/*
+ * Is everything over that belongs to a transaction, or to a request that
+ * failed?
+ */
 static bool owes_nothing(const struct client *c)
 {
 	const struct relay_state *const r = &c->relay;
@@ -190,7 +190,7 @@ static bool owes_nothing(const struct client *c)
 	    r->dealloc.name == NULL && r->texts == NULL && !c->cut_short;
 }
 
-/* Who listens does so by the listener of this worker. */
+/* A client that listens uses the listener of this worker. */
 static bool is_of_pool(const struct client *c)
 {
 	const struct pool *const p = c->pc.pool;
@@ -228,7 +228,7 @@ usec_t client_here_for(const struct client *c, usec_t now)
 	    c->roamer->came);
 }
 
-/* It is counted all the while. */
+/* Its places under limits stay taken during the move. */
 static struct ledger_trip take_along(const struct client *c,
     struct ledger *l, unsigned to)
 {
@@ -236,7 +236,7 @@ static struct ledger_trip take_along(const struct client *c,
 	    (struct ledger_trip){ .of = NULL };
 }
 
-/* Its place in the pool. */
+/* Gives up its place in the pool. */
 static void leave_pool(struct client *c, unsigned to)
 {
 	pool_client_set(&c->pc, CLIENT_LOGIN);
@@ -249,7 +249,10 @@ static void leave_pool(struct client *c, unsigned to)
 	c->user = NULL;
 }
 
-/* Out of all that is this worker's; the socket and what is unread stay. */
+/*
+ * Removes c from everything of this worker, except the socket and its unread
+ * bytes.
+ */
 static void leave(struct client *c, unsigned to)
 {
 	struct sessions *const ss = c->ss;
@@ -290,9 +293,7 @@ bool client_depart(struct client *c, unsigned to)
 	return true;
 }
 
-/* --- coming --- */
-
-/* NULL: there is no such database, or, says *why, no memory. */
+/* NULL: there is no such database, or *why says that there is no memory. */
 static struct pool *find_pool(const struct client *c, struct reader *r,
     struct user **user, enum close_reason *why)
 {
@@ -314,7 +315,7 @@ static struct pool *find_pool(const struct client *c, struct reader *r,
 	return *user == NULL ? NULL : p;
 }
 
-/* True: c is on its way there, or has no room. */
+/* True: c is on its way to the home of its database, or has no room. */
 static bool goes_home(struct client *c)
 {
 	struct sessions *const ss = c->ss;
@@ -354,7 +355,7 @@ static void go_on_idle(struct client *c)
 		timeout_start(&ss->idle_list, &c->timer, time_now());
 }
 
-/* 0, or -1: no memory; either way c can be closed. */
+/* Returns 0, or -1: no memory. c can be closed in both cases. */
 static int join(struct client *c)
 {
 	struct sessions *const ss = c->ss;
@@ -368,7 +369,7 @@ static int join(struct client *c)
 	    -1 : rc;
 }
 
-/* SUSPEND may have come, or been lifted, while c was on its way. */
+/* SUSPEND may have begun or ended while c was on its way. */
 static void go_on(struct client *c)
 {
 	c->roamer->came = time_now();
@@ -396,7 +397,7 @@ void client_arrive(struct sessions *ss, struct client *c)
 	int rc = join(c);
 
 	if (p == NULL) {
-		/* what its user has of it, is given back with the note */
+		/* the note of the move returns the user's place */
 		c->counted = false;
 		client_fail(c, why);
 		return;

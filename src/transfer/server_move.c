@@ -1,4 +1,4 @@
-/* server_move.c - an idle server goes to the same pool of another worker.
+/* server_move.c - an idle server moves to the same pool on another worker.
  * SPDX-License-Identifier: ISC */
 #include "transfer/server_move.h"
 
@@ -20,21 +20,23 @@
 #include "session/sessions.h"
 #include "upstream/tls_setup.h"
 
-#define LUGGAGE_MAX (1 << 20)	/* two turns have to copy it, and make it anew */
+#define LUGGAGE_MAX (1 << 20)	/* bytes: two turns copy them and create the
+				 * objects again */
 
-/* The server, and what is made anew: names of its pool, texts. */
+/*
+ * A server on its way, and what must be created again: names of its pool,
+ * texts.
+ */
 struct parcel {
 	struct server *server;
-	unsigned from;			/* the worker */
+	unsigned from;			/* the sending worker */
 	struct pool_slots slots;
 	struct writer luggage;
 };
 
-/* --- luggage: written here, read there --- */
-
 enum value { VALUE_NONE, VALUE_UNKNOWN, VALUE_TEXT };
 
-/* Workers track the same parameters, under the same numbers. */
+/* All workers track the same parameters, with the same numbers. */
 static void pack_params(struct writer *w, const struct params *set)
 {
 	const int n = set == NULL ? 0 :
@@ -51,7 +53,7 @@ static void pack_params(struct writer *w, const struct params *set)
 	}
 }
 
-/* out NULL: what is read is of no use. 0, or -1: no memory. */
+/* out NULL: the values are read and dropped. Returns 0, or -1: no memory. */
 static int unpack_params(struct reader *r, struct params_table *t,
     struct params **out)
 {
@@ -113,8 +115,8 @@ static void server_move_pack_statements(struct writer *w,
 }
 
 /*
- * No client is given what comes: a server that stayed may have it still, by that
- * name, and forgotten it. NULL: no memory.
+ * Clients never get this object. A server that stayed here may still have the
+ * statement by this name, though it was forgotten. NULL: no memory.
  */
 static struct prepared *server_move_find_statement(struct prepared_table *t,
     const char *name, struct prepared_text text)
@@ -127,7 +129,7 @@ static struct prepared *server_move_find_statement(struct prepared_table *t,
 	return prepared_adopt_retired(t, name, text);
 }
 
-/* A statement of the server, by the name it has there. */
+/* Reads a statement of the server, with its name there. */
 static bool server_move_adopt(struct server *s, struct reader *r)
 {
 	struct prepared_table *const t = s->ss->prepared;
@@ -164,8 +166,8 @@ static bool server_move_adopt(struct server *s, struct reader *r)
 }
 
 /*
- * Without memory for one, the connection can't stay: where the text is known by
- * that name the server would be sent it once more.
+ * Without memory for a statement, the connection cannot stay: the server would
+ * be sent a text under a name that it already has.
  */
 static int server_move_unpack_statements(struct server *s, struct reader *r)
 {
@@ -187,8 +189,8 @@ static void pack_welcome(struct writer *w, const struct welcome *g)
 }
 
 /*
- * A pool that waits for its welcome may have no room for a server of its own,
- * ever: it is what the one that comes would say. The same.
+ * A pool that waits for its welcome may never have room for a server of its
+ * own. This server brings the welcome. Returns 0, or -1: no memory.
  */
 static int unpack_welcome(struct reader *r, struct pool *p,
     struct params_table *t)
@@ -207,13 +209,13 @@ static int unpack_welcome(struct reader *r, struct pool *p,
 	    pool_put_welcome(p, set, bytes, len);
 }
 
-/* Of whom it is; what clients are told there, NULL: that is not known. */
+/* The pool of a server. welcome NULL: not known. */
 struct names {
 	const char *database, *user;
 	const struct welcome *welcome;
 };
 
-/* 0, or -1: no memory. */
+/* Returns 0, or -1: no memory. */
 static int server_move_pack(struct writer *w, const struct server *s,
     struct names of)
 {
@@ -233,7 +235,7 @@ static int server_move_pack(struct writer *w, const struct server *s,
 	return -1;
 }
 
-/* p NULL: it goes on, to where there is such a pool. */
+/* p NULL: the server goes on to the worker that has such a pool. */
 static int server_move_unpack(struct server *s, struct reader *r,
     struct pool *p)
 {
@@ -249,8 +251,6 @@ static int server_move_unpack(struct server *s, struct reader *r,
 		return -1;
 	return server_move_unpack_statements(s, r);
 }
-
-/* --- going --- */
 
 static bool server_move_is_at_rest(const struct server *s)
 {
@@ -268,7 +268,7 @@ static bool has_cancel(const struct server *s)
 	    s->target != NULL || s->cancel_wanted;
 }
 
-/* Is there what can't be moved, or is on its way? */
+/* Does s have something that cannot be moved, or that is on its way? */
 static bool is_bound(const struct server *s)
 {
 	return s->keep.pins != 0 || s->keep.flight != NULL ||
@@ -287,7 +287,7 @@ bool server_may_leave(const struct server *s)
 	    !ss->suspended && !pool_is_paused(s->ps.pool, ss->catalog);
 }
 
-/* Out of the tables and the loop; the socket stays. */
+/* Removes s from the tables and the loop. The socket stays open. */
 static void server_move_leave(struct server *s)
 {
 	params_unref(&s->params);
@@ -302,7 +302,7 @@ static void server_move_leave(struct server *s)
 	stream_leave(&s->stream);
 }
 
-/* Out of all lists; what it counts for stays. */
+/* Removes s from all lists. Its places under limits stay taken. */
 static struct pool_slots server_move_delist(struct server *s, unsigned to)
 {
 	struct sessions *const ss = s->ss;
@@ -313,7 +313,9 @@ static struct pool_slots server_move_delist(struct server *s, unsigned to)
 	return pool_server_leave(&s->ps, to);
 }
 
-/* It has too much; one that has nothing is opened there in its place. */
+/*
+ * The server has too much to carry. The other worker opens a new one instead.
+ */
 static void server_move_give_up(struct server *s)
 {
 	if (time_now() - s->ps.born >= s->ps.pool->limits.handover_delay)
@@ -347,9 +349,7 @@ bool server_depart(struct server *s, unsigned to)
 	return true;
 }
 
-/* --- coming --- */
-
-/* NULL: there is none, or none any more. */
+/* NULL: no such pool, or it is being removed. */
 static struct pool *server_move_find_pool(const struct sessions *ss,
     struct names of)
 {
@@ -361,7 +361,7 @@ static struct pool *server_move_find_pool(const struct sessions *ss,
 	    catalog_find_pool(c, db, user);
 }
 
-/* 0, or -1: no memory; either way it can be closed. */
+/* Returns 0, or -1: no memory. The server can be closed in both cases. */
 static int server_move_join(struct server *s, const struct pool *p)
 {
 	struct sessions *const ss = s->ss;
@@ -384,7 +384,10 @@ static void server_move_enlist(struct server *s, struct pool *pool,
 	ss->servers_in++;
 }
 
-/* Forced: a worker that has no such pool has it all the same for a moment. */
+/*
+ * For tests that force moves: a worker without such a pool has the server for a
+ * moment.
+ */
 static bool forward(struct parcel *p, struct reader *r, struct names of)
 {
 	struct server *const s = p->server;
@@ -400,12 +403,12 @@ static bool forward(struct parcel *p, struct reader *r, struct names of)
 	p->luggage = w;
 	server_move_leave(s);
 	s->ss = NULL;
-	/* no further, if there is none any more */
+	/* only back to its sender, if the pool is gone */
 	ss->client_ops.mail(ss->app, p, p->from);
 	return true;
 }
 
-/* rc: of server_move_join(). */
+/* rc: the result of server_move_join(). */
 static void settle_in(struct parcel *p, struct pool *pool, struct reader *r,
     int rc)
 {
@@ -414,7 +417,7 @@ static void settle_in(struct parcel *p, struct pool *pool, struct reader *r,
 	server_move_enlist(s, pool, &p->slots);
 	if (rc < 0 || server_move_unpack(s, r, pool) < 0)
 		server_close(s, CLOSE_OUT_OF_MEMORY);
-	else	/* its end may have come on the way */
+	else	/* it may have been closed on the way */
 		stream_begin(&s->stream);
 }
 

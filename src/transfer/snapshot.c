@@ -1,4 +1,4 @@
-/* snapshot.c - sessions as bytes: written.
+/* snapshot.c - writes sessions as bytes.
  * SPDX-License-Identifier: ISC */
 #include <utlist.h>
 
@@ -20,8 +20,6 @@
 #include "state/custom_table.h"
 #include "transfer/snapshot.h"
 #include "transfer/snapshot_parts.h"
-
-/* --- pieces --- */
 
 static void put_64(struct writer *w, int64_t value)
 {
@@ -51,7 +49,7 @@ static void put_baggage(struct writer *w, const struct baggage *b)
 	put_blob(w, bytes, len);
 }
 
-/* A list is made apart, as its length stands in front. */
+/* A list is written apart first, because its length stands before it. */
 static void put_list(struct writer *w, struct writer *list)
 {
 	put_blob(w, list->at, list->len);
@@ -59,7 +57,7 @@ static void put_list(struct writer *w, struct writer *list)
 	writer_fini(list);
 }
 
-/* flags: of the enumerators by SNAPSHOT_RETIRED, what stmt does not tell. */
+/* flags: enumerators of SNAPSHOT_RETIRED, for what stmt does not tell. */
 static void put_statement(struct writer *w, const char *name,
     const struct prepared *stmt, unsigned flags)
 {
@@ -71,7 +69,7 @@ static void put_statement(struct writer *w, const char *name,
 	put_baggage(w, stmt->dialect);
 }
 
-/* It stands behind the statement. */
+/* Written after the statement. */
 static void put_shape(struct writer *w, const struct prepared_shape *shape)
 {
 	writer_u32(w, shape->params);
@@ -94,15 +92,13 @@ static void put_queued(struct writer *w, const struct stream *s)
 	mem_free(p);
 }
 
-/* --- sessions --- */
-
 static unsigned mode_flag(const struct pool_server *ps)
 {
 	return ps->mode == POOL_SESSION ? SNAPSHOT_SESSION :
 	    ps->mode == POOL_STATEMENT ? SNAPSHOT_STATEMENT : 0;
 }
 
-/* Where a move was to, not all of it may be heard there. */
+/* In a move, the client may not have heard everything from the new source. */
 static unsigned hears_flag(const struct listening *g)
 {
 	if (g->token == 0 && g->hears == HEARS_LISTENER)
@@ -199,7 +195,7 @@ void snapshot_write_client(const struct client *c, struct writer *w)
 	put_channels(w, c->listening);
 }
 
-/* What was learned in this transaction is in no set yet. */
+/* Names that were learned in this transaction are in no set yet. */
 static void put_names(struct writer *w, const struct server *s)
 {
 	struct writer list;
@@ -242,7 +238,10 @@ static unsigned dialect_flags(const struct server *s)
 	    SNAPSHOT_SCHEMA : 0u) | (d->parsed && s->track.count > 0 ? SNAPSHOT_CLOSE : 0u);
 }
 
-/* What is to come of a text is not looked at there: it may do anything. */
+/*
+ * The new process does not read the rest of a long text, so that text may do
+ * anything.
+ */
 static unsigned text_flags(const struct server *s)
 {
 	return s->ps.client != NULL &&
@@ -254,7 +253,7 @@ static unsigned server_flags(const struct server *s)
 {
 	unsigned flags = text_flags(s);
 
-	/* nobody is told there when a cancel that was sent has its end */
+	/* the new process does not learn when a cancel request ends */
 	flags |= s->ps.close_needed || s->ps.cancels > 0 ? SNAPSHOT_CLOSE : 0;
 	flags |= canceler_is_wanted(s) ? SNAPSHOT_CANCEL : 0;
 	flags |= s->track.ready ? SNAPSHOT_READY : 0;
@@ -273,7 +272,10 @@ static unsigned server_flags(const struct server *s)
 	return flags | brought_flags(s) | role_flag(s);
 }
 
-/* The one request that may have set something is not known there by its text. */
+/*
+ * The new process does not know the text of the only request that may have
+ * changed settings.
+ */
 static void put_trace(struct writer *w, const struct trace *trace)
 {
 	struct trace t = *trace;
@@ -368,7 +370,10 @@ void snapshot_write_server(const struct server *s, struct writer *w)
 	put_64(w, (int64_t)s->origin.silent);
 	params_list_write(s->ss->params, s->origin.set, w);
 	writer_init(&list, w->cap);
-	/* least recently used first: added in this order they make the same list */
+	/*
+	 * the least recently used first: added in this order, they give the
+	 * same list
+	 */
 	for (use = s->prepared.lru; use != NULL; use = use->next) {
 		put_statement(&list, "", use->stmt, use->generation ==
 		    relay_schema_generation(s) ? SNAPSHOT_CURRENT : 0);

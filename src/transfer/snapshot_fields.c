@@ -1,12 +1,14 @@
-/* snapshot_fields.c - sessions as bytes: what becomes of each field.
+/* snapshot_fields.c - what happens to each field of a session in a snapshot.
  *
- * A row for each field of all that makes up a session, in their order, so that
- * none can be forgotten: a field without a row does not compile. A row says what
- * must hold for the session to be handed over. MOVED: snapshot.c writes
- * the field, and snapshot_load.c reads it. MADE: the field is made anew, belongs
- * to a login, or follows from others. A() is for arrays. An array at the end
- * of a struct that has no length has no row. test/lint/fields.py looks for structs
- * that have no rows, and for fields that nobody writes or reads.
+ * There is a row for each field, in order, so none can be forgotten: a field
+ * without a row does not compile. A row says what must be true so that the
+ * session can be handed over. MOVED: snapshot.c writes the field, and
+ * snapshot_load.c reads it. MADE: the field is created again, belongs to a
+ * login, or follows from others. A() is for arrays. An array without a length
+ * at the end of a struct has no row.
+ *
+ * test/lint/fields.py looks for structs without rows, and for fields that
+ * nobody writes or reads.
  * SPDX-License-Identifier: ISC */
 #include <stddef.h>
 
@@ -23,7 +25,7 @@
 #define MOVED true
 #define MADE true
 
-/* What is queued moves; a stream that moves was paused by suspension.h. */
+/* Queued bytes move. A stream that moves was paused by suspension.h. */
 #define STREAM(X, A) \
 	X(stream, socket, MOVED) X(stream, loop, MADE) X(stream, ops, MADE) \
 	X(stream, transport, MADE) X(stream, tls, it->tls == NULL) \
@@ -40,7 +42,7 @@
 
 #define REST(X, A) X(message_rest, bytes, MOVED) X(message_rest, dropped, MOVED)
 
-/* By relay_state_save(). */
+/* Written by relay_state_save(). */
 #define RELAY_STATE(X, A) \
 	X(relay_state, hold, MOVED) \
 	X(relay_state, execute_holds, MOVED) \
@@ -166,8 +168,10 @@
 	X(server, target, it->target == NULL) \
 	X(server, canceler, MADE) X(server, cancel_wanted, MOVED)
 
-/* By SNAPSHOT_KEEP, most of it. Probes are asked again, and so is a request that
- * is known by its text alone. */
+/*
+ * Most of it by SNAPSHOT_KEEP. Probes are sent again, also for a request whose
+ * effect was known by its text.
+ */
 #define KEEP(X, A) \
 	X(keep, has, MOVED) X(keep, base, MOVED) X(keep, known, MADE) \
 	X(keep, asked, MADE) X(keep, beyond, MADE) X(keep, rows, MADE) \
@@ -185,7 +189,7 @@
 	X(keep, tabled, MOVED) X(keep, drawn, MOVED) \
 	X(keep, lending, MOVED) X(keep, flight, it->flight == NULL)
 
-/* By SNAPSHOT_TRACE; what is lone is marked. */
+/* By SNAPSHOT_TRACE. A lone request counts as marked. */
 #define TRACE(X, A) \
 	X(trace, sets, MOVED) X(trace, local, MOVED) X(trace, failed, MOVED) \
 	X(trace, marked, MOVED) X(trace, unnamed, MOVED) \
@@ -196,7 +200,7 @@
 	X(trace, lasting, MOVED) X(trace, binds, MOVED) \
 	X(trace, unread, MOVED)
 
-/* What it is, is found out again; what is in doubt, by schema_changed. */
+/* It is found again. If it is in doubt, schema_changed says so. */
 #define DIALECT(X, A) \
 	X(dialect, set, MADE) X(dialect, params, MADE) X(dialect, has, MADE) \
 	X(dialect, trailed, MADE) X(dialect, trail, MADE) \
@@ -235,7 +239,7 @@
 	X(prepared, table, MADE) X(prepared, prev, MADE) \
 	X(prepared, next, MADE) X(prepared, hh, MADE)
 
-/* One whose world is not known is prepared again. */
+/* A use whose settings are unknown is prepared again. */
 #define PREPARED_USE(X, A) \
 	X(prepared_use, prev, MADE) X(prepared_use, next, MADE) \
 	X(prepared_use, also_prev, MADE) X(prepared_use, also_next, MADE) \
@@ -248,7 +252,7 @@
 	X(prepared_op, changes, MOVED) X(prepared_op, stmt, MOVED) \
 	X(prepared_op, shape, is_movable_prepared_shape(&it->shape))
 
-/* Where a move was under way, its client hears nobody, and is told so. */
+/* If a move was under way, its client hears nobody, and is told so. */
 #define LISTENING(X, A) \
 	X(listening, prev, MADE) X(listening, next, MADE) \
 	X(listening, listener, MADE) X(listening, client, MADE) \
@@ -265,8 +269,6 @@
 	X(subscription, channel, MOVED) X(subscription, by, MADE) \
 	X(subscription, is, MOVED)
 
-/* --- what can go; and is there a row for each? --- */
-
 #if defined __GNUC__
 #pragma GCC diagnostic error "-Wmissing-field-initializers"
 #endif
@@ -275,7 +277,7 @@
 #define SAME_PLACE(type, field, rest) \
 	_Static_assert(offsetof(struct rows_of_##type, field) == \
 	    offsetof(struct type, field), "rows are in the order of the fields");
-/* Too few of them are an error, by the pragma; so are too many. */
+/* Too few fields are an error by the pragma; too many are an error, too. */
 #define VALUE(type, field, rest) it->field,
 #define VALUES(type, field, rest) { it->field[0] },
 #define HOLDS(type, field, rest) && (rest)
@@ -283,7 +285,7 @@
 #define IS_MOVABLE(type, ROWS) \
 	struct rows_of_##type { ROWS(MEMBER, MEMBER) }; \
 	ROWS(SAME_PLACE, SAME_PLACE) \
-	/* of some structs only the rows count */ \
+	/* of some structs, only the number of rows is checked */ \
 	__attribute__((unused)) \
 	static inline bool is_movable_##type(const struct type *it) \
 	{ \
@@ -330,8 +332,6 @@ bool snapshot_takes_server(const struct server *s)
 	    listener_moves(s) || (s->ps.client != NULL &&
 	    is_movable_client(client_of(s->ps.client))));
 }
-
-/* --- to a process that knows less --- */
 
 static bool is_plain_half_client(const struct client *c)
 {

@@ -1,4 +1,4 @@
-/* snapshot_load.c - sessions as bytes: made again.
+/* snapshot_load.c - creates sessions from bytes.
  * SPDX-License-Identifier: ISC */
 #include <stddef.h>
 #include <stdint.h>
@@ -29,9 +29,7 @@
 #include "transfer/snapshot.h"
 #include "transfer/snapshot_parts.h"
 
-/* --- what both have --- */
-
-/* The pool that serves user in database; NULL: e says why, or "". */
+/* The pool of user in database. NULL: e has the reason, or "". */
 static struct pool *snapshot_find_pool(struct sessions *ss,
     const struct snapshot *h, struct err *e)
 {
@@ -54,13 +52,18 @@ static struct pool *snapshot_find_pool(struct sessions *ss,
 	return p;
 }
 
-/* Bytes that the socket had not taken are sent when all sessions go on. */
+/*
+ * Bytes that the socket had not accepted are sent when all sessions continue.
+ */
 static int snapshot_read_queued(struct stream *s, const uint8_t *p, size_t n)
 {
 	return n > 0 && stream_queue(s, p, n) == STREAM_BROKEN ? -1 : 0;
 }
 
-/* A set as it was; its names of custom parameters are known here, too. */
+/*
+ * Reads a set of settings. Its names of custom parameters become known here,
+ * too.
+ */
 static int snapshot_read_baggage(struct sessions *ss,
     const struct snapshot_baggage *in, struct baggage **out, struct err *e)
 {
@@ -73,7 +76,7 @@ static int snapshot_read_baggage(struct sessions *ss,
 	return 0;
 }
 
-/* Counted for the caller; NULL with e. */
+/* Returns a counted statement, or NULL with e. */
 static struct prepared *snapshot_read_statement(struct sessions *ss,
     const struct snapshot_statement *in, struct err *e)
 {
@@ -94,8 +97,6 @@ static struct prepared *snapshot_read_statement(struct sessions *ss,
 		stmt->unsure = stmt->unsure || in->unsure;
 	return stmt;
 }
-
-/* --- clients --- */
 
 static int read_names(struct client *c, struct reader *list, struct err *e)
 {
@@ -148,7 +149,7 @@ static enum hears hears_of(unsigned flags)
 	    HEARS_LISTENER;
 }
 
-/* If the connection that listens did not come, that is noticed later. */
+/* If the listener's connection did not come, that is noticed later. */
 static int read_channels(struct client *c, struct snapshot_client *in,
     struct err *e)
 {
@@ -208,7 +209,7 @@ static int fill_client(struct client *c, struct snapshot_client *in,
 	return read_names(c, &in->statements, e);
 }
 
-/* If we fail, the other process goes on with c: not a word to the client. */
+/* If this process fails, the old one continues with c. So c is told nothing. */
 static void drop_client(struct client *c, struct close_cause why)
 {
 	c->stream.broken = true;
@@ -216,8 +217,9 @@ static void drop_client(struct client *c, struct close_cause why)
 }
 
 /*
- * Are the statements of c known by the names that we would use? Names that have
- * been translated go on to be; names that were not, only the server knows.
+ * Does c know its statements by the names that this process would use? Names
+ * that were translated stay translated. Names that were not are known only to
+ * the server.
  */
 static bool load_fits(const struct client *c, unsigned flags)
 {
@@ -263,11 +265,10 @@ struct client *snapshot_read_client(struct sessions *ss,
 	return NULL;
 }
 
-/* --- together --- */
-
 void snapshot_link(struct client *c, struct server *s)
 {
-	const uint8_t mode = s->ps.mode;	/* as the old process linked them */
+	const uint8_t mode = s->ps.mode;	/* from the old process, when it
+						 * linked them */
 
 	pool_link(&c->pc, &s->ps);
 	s->ps.mode = mode;
@@ -283,7 +284,7 @@ static bool same(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-/* Does the connection lead to where a new one would? */
+/* Does the connection lead to the same place as a new one would? */
 static bool same_place(const struct snapshot_server *in, const struct pool *p)
 {
 	const struct config_db *const db = p->key.db->conf;
@@ -368,7 +369,7 @@ static int read_owed(struct server *s, struct snapshot_server *in,
 	return 0;
 }
 
-/* The welcome for clients of the pool; the first that is known is kept. */
+/* Reads the welcome for clients of the pool. The pool keeps the first one. */
 static int read_welcome(struct server *s, struct snapshot_server *in,
     struct err *e)
 {
@@ -405,14 +406,17 @@ static int set_address(struct server *s, const struct snapshot_server *in,
 	return 0;
 }
 
-/* The values of s, and the values it had at first. 0, or -1: no memory. */
+/*
+ * Reads the present values of s, and its first ones. Returns 0, or -1: no
+ * memory.
+ */
 static int read_params(struct server *s, const struct snapshot_server *in)
 {
 	const struct params_table *const t = s->ss->params;
 
 	s->origin.silent = params_list_bits(t, in->params, in->silent);
 	s->origin.set = params_empty(s->ss->params);
-	/* of silent values nobody knows where they came from */
+	/* the origin of silent values is unknown */
 	return s->origin.set == NULL ||
 	    params_list_load(t, in->origin, &s->origin.set) < 0 ||
 	    params_list_load(t, in->params, &s->params) < 0 ||
@@ -442,7 +446,7 @@ static void set_keep(struct keep *k, const struct snapshot_server *in)
 	k->resets = in->resets;
 	k->bound = in->bound;
 	k->marks = true;	/* for all that is known */
-	/* of a probe under way, what has come of the answer stays behind */
+	/* if a probe was under way, the first part of its answer is lost */
 	k->canceled = in->runs == OWN_QUERY_PROBE ||
 	    in->runs == OWN_QUERY_BASE;
 }
@@ -463,7 +467,7 @@ static void set_listening(struct server *s, const struct snapshot_server *in)
 	listener_inherit(s);
 }
 
-/* What nobody has watched may have anything. */
+/* If nobody has watched the session, it may have any state. */
 static void set_stain(struct server *s, const struct snapshot_server *in)
 {
 	const unsigned both = SNAPSHOT_WATCHED | SNAPSHOT_STAINED;
@@ -471,15 +475,15 @@ static void set_stain(struct server *s, const struct snapshot_server *in)
 	s->ps.stained = s->ps.pool->limits.state == STATE_FORGET ?
 	    (in->flags & both) == both :
 	    (in->flags & both) != SNAPSHOT_WATCHED;
-	/* to be asked for, before that is taken away */
+	/* the base must be asked for before the state is removed */
 	if (s->ps.stained && keep_is_on(s->ps.pool))
 		s->trace.marked = s->trace.unlisted = true;
-	/* an idle one would be lent as it is */
+	/* an idle server would be assigned as it is */
 	if (s->ps.stained && (in->flags & SNAPSHOT_LINKED) == 0)
 		s->ps.close_needed = true;
 }
 
-/* A pool with another session_state had it, or a process that did not ask. */
+/* The old pool had another session_state, or the old process did not probe. */
 static void load_distrust(struct server *s, const struct snapshot_server *in)
 {
 	if (!keep_is_strange(s) || s->ps.state == SERVER_LISTENING)
@@ -500,7 +504,7 @@ static void learn_names(struct server *s, struct reader *list)
 	}
 }
 
-/* Queries of our own that a server hands over amid. */
+/* Own queries during which a server can be handed over. */
 static bool may_run(uint8_t query)
 {
 	return query == OWN_QUERY_NONE || query == OWN_QUERY_PARAMS ||
@@ -541,7 +545,7 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	    carry_keep(&s->asked, in->asked, in->asked_len) < 0 ||
 	    snapshot_read_queued(&s->stream, in->queued, in->queued_len) < 0)
 		return err_nomem(e);
-	/* it may have whole messages, of which the socket tells nothing */
+	/* it may contain whole messages, which the socket does not announce */
 	if (s->carry.len > 0)
 		stream_reread(&s->stream);
 	if (set_address(s, in, e) < 0 || read_owed(s, in, e) < 0 ||
@@ -551,7 +555,7 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	s->unnamed = in->unnamed;
 	sessions_skip_unnamed(s->ss, in->last_unnamed);
 	keep_set_pins(s, in->pins);
-	/* to which channels, it is asked again */
+	/* the server is asked again for the channels */
 	s->trace.marked = s->trace.marked || (in->pins & PIN_LISTEN) != 0;
 	learn_names(s, &in->names);
 	if (snapshot_read_baggage(s->ss, &in->has, &s->keep.has, e) < 0 ||
@@ -560,7 +564,9 @@ static int fill_server(struct server *s, struct snapshot_server *in,
 	keep_note_path(s);
 	load_distrust(s, in);
 	s->prepared.forgotten = in->forgotten;
-	/* another worker, whose statements come here too, may know them */
+	/*
+	 * another worker, whose statements also come here, may know the names
+	 */
 	s->ps.close_needed = s->ps.close_needed || in->forgotten > 0;
 	return read_uses(s, &in->statements, e);
 }

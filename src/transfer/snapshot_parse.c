@@ -1,4 +1,4 @@
-/* snapshot_parse.c - what another process says of its sessions, understood.
+/* snapshot_parse.c - reads what another process has written about its sessions.
  * SPDX-License-Identifier: ISC */
 #include <string.h>
 
@@ -19,7 +19,7 @@ static const uint8_t *get_blob(struct reader *r, uint32_t *len)
 	return reader_bytes(r, *len);
 }
 
-/* A string that may be NULL. */
+/* Reads a string that may be NULL. */
 static const char *get_text(struct reader *r)
 {
 	return reader_u8(r) == 0 ? NULL : reader_str(r);
@@ -73,11 +73,11 @@ bool snapshot_next_owed(struct reader *r, struct snapshot_owed *out)
 	if (!out->has_statement)
 		out->of.name = reader_str(r);
 	else if (!snapshot_next_statement(r, &out->of))
-		r->failed = true;	/* the statement was to come */
+		r->failed = true;	/* the statement was expected */
 	return !r->failed;
 }
 
-/* A list is a blob; one walk shows that the list is sound. */
+/* A list is a blob. One walk shows that it is well-formed. */
 static void get_list(struct reader *r, struct reader *out)
 {
 	uint32_t len;
@@ -110,7 +110,7 @@ static void get_owed(struct reader *r, struct reader *out)
 	r->failed = r->failed || walk.failed;
 }
 
-/* The head that both have. */
+/* The head of both kinds of snapshot. */
 static int check_head(struct reader *r, char kind, struct err *e)
 {
 	const uint8_t version = reader_u8(r);

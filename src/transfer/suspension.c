@@ -1,4 +1,4 @@
-/* suspension.c - sessions that stand still, each at a place where it may go on.
+/* suspension.c - stops sessions at points from which they can continue.
  * SPDX-License-Identifier: ISC */
 #include "transfer/suspension.h"
 
@@ -23,12 +23,10 @@ static struct client *client_of_login(struct timeout *t)
 	return container_of(t, struct client, timer);
 }
 
-/* --- sessions that can stop --- */
-
 /*
- * The client of s rests already, or there is none. What is under way to s or
- * from s stays as it is; a cancel, and what a listener takes over or gives back,
- * may come to its end, if that is near.
+ * Can s stop? Its client has stopped, or there is none. Bytes on their way stay
+ * as they are. If is_patient, a cancel request or a move of the listener may
+ * end first.
  */
 static bool server_can_rest(const struct server *s, bool is_patient)
 {
@@ -45,8 +43,8 @@ static bool server_can_rest(const struct server *s, bool is_patient)
 }
 
 /*
- * Wherever their bytes end: what is half sent, half passed on, or not looked
- * at goes on from there. A lookup's client is one that logs in.
+ * Stops clients wherever they are: bytes that are half sent, half passed on or
+ * unread continue from there. The client of a lookup is one that logs in.
  */
 static void rest_clients(struct pool *p, enum client_state state)
 {
@@ -75,8 +73,6 @@ static unsigned rest_servers(struct pool *p, enum server_state state,
 	return moving;
 }
 
-/* --- sessions that must go, or may have an end first --- */
-
 static void close_servers(struct pool *p, enum server_state state,
     enum close_reason reason)
 {
@@ -84,7 +80,10 @@ static void close_servers(struct pool *p, enum server_state state,
 		server_close(server_of(p->servers[state]), reason);
 }
 
-/* No others: a new connection belongs to no client, and may come meanwhile. */
+/*
+ * No other states: a new connection belongs to no client, and may come at any
+ * time.
+ */
 static const enum client_state busy_clients[] = { CLIENT_CANCEL_WAITING,
 	CLIENT_CANCEL_SENT };
 static const enum server_state busy_servers[] = { SERVER_ACTIVE_CANCEL,
@@ -127,7 +126,7 @@ static void rest_logins(struct sessions *ss)
 		stream_suspend(&client_of_login(t)->stream);
 }
 
-/* One that logs in at another worker may come here before it is done. */
+/* A login at another worker may move here before it is complete. */
 static bool is_last_login_over(struct sessions *ss)
 {
 	return ss->logins == 0 &&
@@ -149,14 +148,12 @@ unsigned suspension_turn(struct sessions *ss, bool is_patient)
 		if (!p->key.db->console)
 			moving += rest_pool(p, is_patient);
 	}
-	/* nothing of ours stands still for one that goes to a peer */
+	/* a request to a peer occupies nothing here */
 	for (const struct peer *peer = is_patient ? ss->peers : NULL; peer != NULL;
 	    peer = peer->hh.next)
 		moving += count_busy(&peer->pool);
 	return moving;
 }
-
-/* --- the end --- */
 
 static void each_stream(struct pool *p, void (*act)(struct stream *s))
 {
@@ -206,7 +203,7 @@ void suspension_end(struct sessions *ss)
 	ss->still = ss->cancels_held = false;
 	DL_FOREACH(ss->login_list.head, t)
 		stream_unsuspend(&client_of_login(t)->stream);
-	/* a client goes on only where its server can */
+	/* a client continues only if its server can */
 	HASH_ITER(hh, ss->catalog->pools, p, next)
 		each_stream(p, stream_take_back);
 	HASH_ITER(hh, ss->catalog->pools, p, next)
