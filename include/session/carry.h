@@ -1,5 +1,5 @@
-/* carry.h - bytes of a burst: sent, kept until later, or passed from socket
- * to socket.
+/* carry.h - bytes of a burst: sent, kept until later, or passed from socket to
+ * socket.
  * SPDX-License-Identifier: ISC */
 #ifndef SESSION_CARRY_H
 #define SESSION_CARRY_H
@@ -14,11 +14,12 @@
 #include "io/stream.h"
 #include "proto/msg.h"
 
-/* All zero when empty: an idle connection owns no buffer. */
+/* All zero if empty: an idle connection owns no buffer. */
 struct carry {
 	uint8_t *at;		/* owned */
 	uint32_t len, size;
-	uint32_t used;			/* the most that len was: to be wiped */
+	uint32_t used;			/* the largest len since the last
+					 * wipe */
 };
 
 /* The first len bytes of c, out of size, are in use now. */
@@ -29,17 +30,20 @@ static inline void carry_set_len(struct carry *c, size_t len)
 		c->used = c->len;
 }
 
-/* Keep n bytes of p (which may lie inside at). 0, or -1: no memory. */
+/*
+ * Keeps n bytes of p, which may lie inside `at`. Returns 0, or -1: no memory.
+ */
 int carry_keep(struct carry *c, const void *p, size_t n);
 void carry_fini(struct carry *c);
 
-/* What is still to come of a message whose head is done with. */
+/* The rest of a message whose head was processed. */
 struct message_rest {
 	uint32_t bytes;
-	bool dropped;			/* else they pass, as it has */
+	bool dropped;			/* they are dropped; else they pass
+					 * unchanged */
 };
 
-/* Is the other side amid this message? */
+/* Is the other side in the middle of this message? */
 static inline bool rest_passes(const struct message_rest *r)
 {
 	return r->bytes > 0 && !r->dropped;
@@ -47,28 +51,34 @@ static inline bool rest_passes(const struct message_rest *r)
 
 struct stream;
 
-/* A burst: what was carried and what one read has added. */
+/* A burst: carried bytes and those of one read. */
 struct burst {
 	uint8_t *at;
 	size_t len;
 };
 
 /*
- * Read once behind what is carried, into the shared buffer of the loop, or,
- * when that gets too small, into the carry itself (which grows by doubling
- * until it holds max bytes). The burst never exceeds max bytes.
- * Returns: as stream_read(), or STREAM_ERROR with errno ENOMEM/EMSGSIZE.
+ * Reads once, behind what is carried: into the shared buffer of the loop, or,
+ * if that is too small, into the carry, which doubles until it holds max bytes.
+ * The burst never exceeds max bytes. Returns as stream_read(), or STREAM_ERROR
+ * with errno ENOMEM or EMSGSIZE.
  */
 ssize_t carry_read(struct carry *c, struct stream *s, struct burst *out,
     size_t max);
-/* Does it begin with a whole message (or with none)? Then nobody has had time. */
+/*
+ * Does it begin with a whole message (or contain none)? Then the message can be
+ * processed now.
+ */
 static inline bool carry_is_whole(const struct carry *c, uint32_t max)
 {
 	return c->len >= MSG_HEADER && msg_size(c->at, max) <= c->len;
 }
-/* Only what is carried, without reading; false when nothing is. */
+/* Returns what is carried, without reading; false if there is nothing. */
 bool carry_again(struct carry *c, struct burst *out);
-/* Hot: the first used bytes of the burst are done with; keep the rest. 0 or -1. */
+/*
+ * Hot: the first used bytes of the burst were processed; keeps the rest.
+ * Returns 0 or -1.
+ */
 static inline int carry_rest(struct carry *c, const struct burst *b,
     size_t used)
 {
@@ -76,16 +86,16 @@ static inline int carry_rest(struct carry *c, const struct burst *b,
 	    carry_keep(c, b->at + used, b->len - used);
 }
 
-/* What a burst sends: runs of its bytes and pieces of our own. */
+/* What a burst sends: runs of its own bytes, and pieces of ours. */
 
 #define OUTBOX_RUNS 64
 #define OUTBOX_BYTES 2048
-#define OUTBOX_SMALL 256	/* bytes that are not worth a run of their own */
+#define OUTBOX_SMALL 256	/* shorter runs are copied */
 
-/* Lives on the stack of one burst; a full one is sent in between. */
+/* Lives on the stack for one burst. A full one is sent before the end. */
 struct outbox {
 	struct stream *to;		/* borrowed */
-	enum stream_write result;	/* the worst so far */
+	enum stream_write result;	/* the worst result so far */
 	int count;
 	size_t used;			/* of bytes */
 	struct iovec run[OUTBOX_RUNS];
@@ -100,12 +110,12 @@ static inline void outbox_init(struct outbox *o, struct stream *to)
 	o->used = 0;
 }
 
-/* Send what is listed. */
+/* Sends everything that was added. */
 void outbox_flush(struct outbox *o);
 
 void outbox_add_run(struct outbox *o, const void *p, size_t n);
 
-/* n bytes at p, which stay valid until the flush. */
+/* Adds n bytes at p, which must stay valid until the flush. */
 static inline void outbox_pass(struct outbox *o, const void *p, size_t n)
 {
 	struct iovec *last = o->count > 0 ? &o->run[o->count - 1] : NULL;
@@ -120,42 +130,40 @@ static inline void outbox_pass(struct outbox *o, const void *p, size_t n)
 		outbox_add_run(o, p, n);
 }
 
-/* n bytes (at most OUTBOX_BYTES), copied. */
+/* Adds a copy of n bytes (at most OUTBOX_BYTES). */
 void outbox_copy(struct outbox *o, const void *p, size_t n);
-/* The same, however many. */
+/* The same for any length. */
 void outbox_copy_all(struct outbox *o, const void *p, size_t n);
 
-/* Data in bulk goes from socket to socket: rows, COPY, long bodies. */
-
 /*
- * Reads from here on are long: the next one is better looked at first. Below,
- * one more system call and the hand-over of pages cost what a copy does.
+ * From this size on, a read should look at the next one first. Below it, one
+ * more system call and the exchange of pages cost as much as a copy.
  */
 #define BULK_MIN 32768
 
 /* One direction of a pair, for one read. */
 struct bulk {
 	struct stream *from, *to;
-	uint32_t *skip;		/* bytes of the open message, to be passed */
-	uint8_t kinds[2];	/* types of messages that are only data */
+	uint32_t *skip;		/* bytes of the current message that pass */
+	uint8_t kinds[2];	/* types of messages that contain only data */
 	uint32_t max;		/* max_packet_size */
 };
 
-/* Is the next read of from, skip bytes of which may pass, one for us? */
+/* May the next read of `from`, of which skip bytes may pass, be moved? */
 static inline bool bulk_is_near(const struct stream *from, uint32_t skip)
 {
 	return from->long_reads || skip >= SPLICE_MIN;
 }
 
-/* A read gave n bytes. */
+/* A read returned n bytes. */
 static inline void bulk_note(struct stream *from, ssize_t n)
 {
 	from->long_reads = n >= BULK_MIN;
 }
 
 /*
- * One side of a pair brought n bytes. The other side (or NULL) may be spoken to
- * in turn by the receiver: so it flows no more.
+ * One side of a pair returned n bytes. The other side (or NULL) will probably
+ * be answered in turn, so it is no longer in full flow.
  */
 static inline void bulk_flow(struct stream *from, struct stream *other,
     ssize_t n)
@@ -167,11 +175,11 @@ static inline void bulk_flow(struct stream *from, struct stream *other,
 }
 
 /*
- * Move what is only data; the end of a message that is longer than a read, and
- * all that is no data, is read.
- * Returns: as stream_read(). b->len tells whether they were read, or moved (0).
- * Errors:  a failure of to shows in to->broken. One of from in the middle of
- *          data leaves *skip above 0.
+ * Moves bytes that are only data. It reads the end of a message that is longer
+ * than one read, and everything that is not data. Returns as stream_read();
+ * b->len is the number of bytes read, or 0 if they were moved. Errors: a
+ * failure of `to` sets to->broken. A failure of `from` in the middle of data
+ * leaves *skip above 0.
  */
 ssize_t bulk_move(struct bulk *k, struct burst *b);
 

@@ -1,4 +1,5 @@
-/* client_role.h - what a client is for the time being, and what serves it.
+/* client_role.h - the role of a client: what it is now, and which module serves
+ * it.
  * SPDX-License-Identifier: ISC */
 #ifndef SESSION_CLIENT_ROLE_H
 #define SESSION_CLIENT_ROLE_H
@@ -18,65 +19,70 @@ struct sessions;
 struct timeout_list;
 
 /*
- * What a client is for the time being: a const row for each role, in a file of
- * the module that serves it. client_become() moves a client from row to row,
- * and nothing else does. What is called here may close the client: the caller
- * looks no further. NULL: that does not concern the role.
+ * There is one const row for each role, in a file of the module that serves it.
+ * Only client_become() changes the role of a client. Each of these functions
+ * may close the client, so the caller does not touch it afterwards. NULL: the
+ * role has no use for it.
  */
 struct client_role {
 	const char *name;
-	bool logging_in;		/* nobody knows yet who the client is */
-	bool mute;			/* never told why it is closed */
-	/* The list of clients that run the time-out of the role. */
+	bool logging_in;		/* the client has not logged in yet */
+	bool mute;			/* it is never told why it is closed */
+	/* The list for the role's time-out. */
 	struct timeout_list *(*time_out)(struct sessions *ss);
-	/* Logged in, its pool known: send first, then the welcome. */
+	/*
+	 * The login is complete and the pool known: sends `first`, then the
+	 * welcome.
+	 */
 	void (*admitted)(struct client *c, const struct iovec *first);
-	/* Bytes can be read; never NULL. */
+	/* Bytes can be read. Never NULL. */
 	void (*input)(struct client *c);
 	/* The overflow queue is empty again. */
 	void (*drained)(struct client *c);
 	/* The client has hung up while it was not read. */
 	void (*hung_up)(struct client *c);
-	/* What c waited for is there: a server (c->pc.server), its welcome. */
+	/* c has what it waited for: a server (c->pc.server), or its welcome. */
 	void (*go_on)(struct client *c);
 	/*
-	 * A CancelRequest with the key of c came. Returns the end of that
-	 * request for the log; CLOSE_NONE: a query that runs is what it is
-	 * for.
+	 * A CancelRequest with the key of c has arrived. Returns the end of
+	 * that request for the log. CLOSE_NONE: it is for the query that runs.
 	 */
 	enum close_reason (*cancel)(struct client *c);
-	/* Of a login: what auth_query is asked. */
+	/* The query of a login to auth_query. */
 	struct auth_query *(*query)(const struct client *c);
-	/* May the log speak of the end of c? NULL: always. */
+	/* May the log mention the end of c? NULL: always. */
 	bool (*speaks)(const struct client *c);
 	/*
-	 * Another role begins, or c is closed already: leave the server, the
-	 * queue, the console; free what belongs to the role alone.
+	 * Another role begins, or c is closed: leave the server, the queue and
+	 * the console, and free what belongs to the role.
 	 */
 	void (*leave)(struct client *c);
 };
 
-/* What the app provides. */
+/* Functions of the app. */
 struct client_ops {
-	/* the roles that a login leads to */
+	/* the roles after a login */
 	const struct client_role *relay, *replication, *console;
 	/* c, which has the last descriptor, is closed. */
 	void (*return_reserve)(struct client *c);
-	/* Is that worker one to log in at? */
+	/* Does that worker accept logins? */
 	bool (*takes)(void *app, unsigned worker);
-	/* May that worker be sent a client now? And then it is; see login_move.h. */
+	/*
+	 * May a client be sent to that worker now? Then the caller sends it;
+	 * see login_move.h.
+	 */
 	bool (*may_send)(void *app, unsigned worker);
 	void (*send)(void *app, struct client *c, unsigned worker);
-	/* The same for one that is served; see client_move.h. */
+	/* The same for a client that has logged in; see client_move.h. */
 	bool (*may_move)(void *app, unsigned worker);
 	void (*move)(void *app, struct client *c, unsigned worker);
-	/* The same for what it shall hear; see broker.h. */
+	/* The same for a message to it; see broker.h. */
 	bool (*may_tell)(void *app, unsigned worker);
 	void (*tell)(void *app, struct host_word *w, unsigned worker);
-	/* The same for what it is to ask a server; see auth_fetch.h. */
+	/* The same for a question to a server of it; see auth_fetch.h. */
 	bool (*may_ask)(void *app, unsigned worker);
 	void (*ask)(void *app, struct auth_fetch *f, unsigned worker);
-	/* And for servers; see server_move.h. */
+	/* The same for a server; see server_move.h. */
 	bool (*may_mail)(void *app, unsigned worker);
 	void (*mail)(void *app, struct parcel *p, unsigned worker);
 };

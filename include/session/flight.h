@@ -1,10 +1,10 @@
-/* flight.h - the SETs for a client and its first request, in one flight.
+/* flight.h - the SETs for a client and its first request, sent together.
  *
- * The SETs are a transaction of their own, whose end is a part of the batch that
- * the client's request is in: if anything fails, PostgreSQL skips all up to the
- * Sync behind the request. So that has either all of its settings, or it has
- * not run, and is sent again, behind SETs that are waited for.
- * (spec/pooling.md section 25)
+ * The SETs are a transaction of their own. Its end is part of the same batch as
+ * the client's request. If anything fails, PostgreSQL skips everything up to
+ * the Sync after the request. So the request has either run with all of its
+ * settings, or not at all. In that case it is sent again, after SETs that are
+ * waited for. (spec/pooling.md section 25)
  * SPDX-License-Identifier: ISC */
 #ifndef SESSION_FLIGHT_H
 #define SESSION_FLIGHT_H
@@ -21,29 +21,34 @@ struct client;
 struct params;
 struct server;
 
-#define FLIGHT_MAX 4096		/* bytes of a request that is kept */
+#define FLIGHT_MAX 4096		/* bytes of the request that are kept */
 
-/* From the time the server is lent to the time the SETs are answered. */
+/* It exists from the time the server is lent until the SETs are answered. */
 struct flight {
-	struct baggage *had;	/* counted; what the server had before, of */
-	struct params *params;	/* counted; ... keep.h, and of params.h */
-	struct writer sets;	/* messages that go ahead of the request */
-	size_t used, len;	/* bytes of the request: gone, and all */
-	bool drawn;		/* numbers of sequences are among what s had */
-	bool begun;		/* the SETs have gone */
+	struct baggage *had;	/* counted: settings that the server had, see
+				 * keep.h */
+	struct params *params;	/* counted: the same of params.h */
+	struct writer sets;	/* messages ahead of the request */
+	size_t used, len;	/* bytes of the request: sent, and all */
+	bool drawn;		/* the server may have had numbers of
+				 * sequences */
+	bool begun;		/* the SETs were sent */
 	bool failed;
-	bool ends_badly;	/* ... behind the SETs themselves */
-	uint8_t bytes[];	/* the request, as it came */
+	bool ends_badly;	/* ... but something after them failed */
+	uint8_t bytes[];	/* the request as it came */
 };
 
-/* For what c asks first, which ahead begins with. NULL: not that one. */
+/*
+ * For the first request of c, with which `ahead` begins. NULL: not this
+ * request.
+ */
 struct flight *flight_new(const struct client *c, const struct server *s,
     const struct burst *ahead);
-/* n queries, each with its NUL, are the SETs. 0, or -1: no memory. */
+/* Sets the SETs: n queries, each with its NUL. Returns 0, or -1: no memory. */
 int flight_load(struct flight *f, const char *sql, int n);
 void flight_free(struct flight **f);
 
-/* Is the request that comes now the first thing that s does for its client? */
+/* Is the next request the first one that s gets from its client? */
 bool flight_is_fresh(const struct server *s);
 
 #endif

@@ -1,11 +1,10 @@
-/* roam.h - clients that have gone from worker to worker, and those of another
+/* roam.h - finds clients that have moved between workers, or come from another
  * process.
  *
- * A cancel key names the worker that gave it. Of a client that has left that
- * one
- * there is a note for as long as it lives, for all workers, under a lock that
- * is
- * taken where a client moves, ends its life having moved, or is to be canceled.
+ * A cancel key names the worker that gave it. If a client has left that worker,
+ * a note says where it is. All workers can read the note under a lock. The lock
+ * is taken when a client moves, when one that has moved ends, and for a cancel
+ * request.
  * SPDX-License-Identifier: ISC */
 #ifndef SESSION_ROAM_H
 #define SESSION_ROAM_H
@@ -25,60 +24,65 @@ struct carried;
 struct client;
 struct sessions;
 
-/* Of all workers; the first one's. */
+/* Shared by all workers, owned by the first. */
 struct roaming {
 	pthread_mutex_t lock;
 	struct roamer *by_key;		/* uthash */
 };
 
-/* A client that has moved; owned by it. Its worker's, but for hh and worker. */
+/*
+ * A client that has moved, and owns this. Its worker may use everything except
+ * hh and worker, which need the lock.
+ */
 struct roamer {
 	uint8_t key[CANCEL_KEY_BYTES];
 	UT_hash_handle hh;		/* under the lock */
-	unsigned worker;		/* under the lock: it is there ... */
-	bool is_mailed;			/* ... or on its way to it; the same */
-	usec_t came;			/* there; 0: it has not left yet */
-	usec_t request_time;		/* its client's by then */
-	bool was_idle;			/* its time runs, see ss->idle_list */
-	bool stays;			/* it has too much to be carried */
-	/* on its way: its places under limits, and its texts */
+	unsigned worker;		/* under the lock: where it is ... */
+	bool is_mailed;			/* ... or will arrive; under the lock */
+	usec_t came;			/* when it came; 0: it has not left
+					 * yet */
+	usec_t request_time;		/* of its client, at that time */
+	bool was_idle;			/* it is in ss->idle_list */
+	bool stays;			/* it has too much to move */
+	/* while it moves: its places under limits, and its texts */
 	struct ledger_trip of_user, of_database;
 	struct writer luggage;
 };
 
-/* first NULL: ss is that. Before there are threads. */
+/* To be called before there are threads. first NULL: ss is the first one. */
 void roam_share(struct sessions *ss, struct sessions *first);
 
-/* c is going to move. 0, or -1: no memory. */
+/* c is going to move. Returns 0, or -1: no memory. */
 int roam_begin(struct client *c);
-/* c, which is in no list any more, is mailed by client_ops; and it is there. */
+/*
+ * c, which is in no list any more, will be mailed by client_ops: notes its new
+ * worker.
+ */
 void roam_send(struct client *c, struct sessions *from, unsigned to);
 void roam_arrive(struct client *c);
 /* c is closed. */
 void roam_end(struct client *c);
 
 struct roam_place {
-	int worker;			/* -1: the client never moved */
-	bool is_mailed;			/* it is on its way to that one */
+	int worker;			/* -1: the client has never moved */
+	bool is_mailed;			/* it is on its way to that worker */
 };
-/* Where is the client of the key? */
+/* Where is the client with this key? */
 struct roam_place roam_find(struct sessions *ss, const uint8_t *key);
 
 /*
- * Cancel keys of clients that came from another process.
- *
- * Their keys name a worker of that process. Where they are here is written
- * down before the workers run, and never changed: all of them may read it.
- * (doc/workers.md)
+ * Cancel keys of clients from another process. Their keys name a worker of that
+ * process. The table is written before the workers run and never changes, so
+ * all of them may read it. (doc/workers.md)
  */
 
-/* Room for that many keys. NULL: no memory. */
+/* Room for this many keys. NULL: no memory. */
 struct carried *carried_new(size_t count);
 void carried_free(struct carried **k);
 
-/* The client of the key, of CLIENT_KEY_BYTES at least, is at that worker. */
+/* The client with this key, of CLIENT_KEY_BYTES at least, is at that worker. */
 void carried_add(struct carried *k, const uint8_t *key, unsigned worker);
-/* At which worker? -1: it is none of these keys; k may be NULL. */
+/* Returns the worker, or -1: not one of these keys. k may be NULL. */
 int carried_find(const struct carried *k, const uint8_t *key);
 
 #endif

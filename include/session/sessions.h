@@ -51,18 +51,19 @@ enum shutdown_mode {
 	SHUTDOWN_DRAIN,
 };
 
-/* Logins begun in databases whose names may be invented; see login_guess.h. */
+/* Logins in databases whose names may be invented; see login_guess.h. */
 struct guessing {
-	pthread_mutex_t lock;		/* of several workers */
-	struct login *begun;		/* DL by guess_next: of all */
-	unsigned count;			/* of all, in tentative databases */
+	pthread_mutex_t lock;		/* for several workers */
+	struct login *begun;		/* DL by guess_next */
+	unsigned count;			/* of all logins in tentative
+					 * databases */
 };
 
-/* What most secrets look like that auth_query has found; see login_shape.h. */
+/* The usual form of secrets that auth_query returns; see login_shape.h. */
 struct lookups {
-	pthread_mutex_t lock;		/* of several workers */
+	pthread_mutex_t lock;		/* for several workers */
 	struct mock_shape shape;
-	unsigned votes;			/* by how many shape leads */
+	unsigned votes;			/* by how much the form leads */
 };
 
 struct sessions {
@@ -72,75 +73,93 @@ struct sessions {
 	struct offload *offload;	/* owned by the app */
 	struct params_table *params;	/* owned by the app */
 	struct baggage_table *baggage;	/* owned by the app */
-	struct custom *custom, own_custom;	/* the first worker's; or NULL */
-	struct recall recall;		/* what texts have set */
-	struct sql_seen seen;		/* texts that leave nothing */
+	struct custom *custom, own_custom;	/* of the first worker; or
+						 * NULL */
+	struct recall recall;		/* effects of known texts */
+	struct sql_seen seen;		/* texts without effects */
 	struct prepared_table *prepared;	/* owned by the app */
 	struct unnamed *unnamed;	/* owned by the app; NULL: none yet */
-	struct schemas *schemas, own_schemas;	/* the first worker's; or NULL */
+	struct schemas *schemas, own_schemas;	/* of the first worker; or
+						 * NULL */
 	struct passwords *passwords;	/* owned by the app */
-	int runner;			/* borrowed: socket; see io/runner.h */
+	int runner;			/* borrowed: a socket; see
+					 * io/runner.h */
 	struct tls_setup *tls;		/* in force; owned by the app */
 	struct client_ops client_ops;
 	const struct server_ops *server_ops;
 	struct admin *admin;		/* of the console; owned by the app */
 	void *app;			/* of client_ops.return_reserve */
 
-	struct client *by_key;		/* uthash: clients by cancel key */
-	const struct carried *carried;	/* keys of several workers; NULL */
-	struct roaming *roaming, own_roaming;	/* the first worker's; or NULL */
-	struct peer *peers;		/* uthash: peers asked already */
+	struct client *by_key;		/* uthash, by cancel key */
+	const struct carried *carried;	/* keys from another process; NULL:
+					 * none */
+	struct roaming *roaming, own_roaming;	/* of the first worker; or
+						 * NULL */
+	struct peer *peers;		/* uthash: peers that were asked */
 	struct cursor_list all_clients, all_servers;	/* the oldest first */
 	uint64_t last_id;		/* of clients and servers */
 	uint64_t last_unnamed;		/* serial of an unnamed statement */
-	unsigned worker, others;	/* which one we are; how many more */
-	unsigned logins;		/* clients that are logging in */
-	struct login_queue login_queue;	/* logins to be worked on next */
-	struct loop_task broker_task;	/* pools are left for the next turn */
-	struct host_word *words;	/* owned, DL: said to others, or by them */
-	struct loop_task word_task;	/* to others in the next turn */
-	struct lobby lobby;		/* strangers, and what they may cost */
-	usec_t held_since;		/* clients wait for memory; 0 = none */
-	usec_t shed_told;		/* the last line of the log about it */
-	bool shed_full;			/* memory was at its end a tick ago */
-	struct login *guessers;		/* DL: wait, see login_guess.h */
-	struct guessing *guessing;	/* the first worker's; NULL: own_guessing */
-	struct guessing own_guessing;	/* have begun */
-	unsigned guesses;		/* begun in tentative databases here */
+	unsigned worker, others;	/* our number; the number of others */
+	unsigned logins;		/* clients in their login */
+	struct login_queue login_queue;	/* logins that go on in the next turn */
+	struct loop_task broker_task;	/* pools that must wait for the next
+					 * turn */
+	struct host_word *words;	/* owned, DL: messages to and from other
+					 * workers */
+	struct loop_task word_task;	/* sends them in the next turn */
+	struct lobby lobby;		/* unauthenticated clients and their
+					 * limits */
+	usec_t held_since;		/* since when clients wait for memory;
+					 * 0: none */
+	usec_t shed_told;		/* when the log was last told */
+	bool shed_full;			/* memory was exhausted a tick ago */
+	struct login *guessers;		/* DL: logins that wait, see
+					 * login_guess.h */
+	struct guessing *guessing;	/* of the first worker; NULL:
+					 * own_guessing */
+	struct guessing own_guessing;	/* logins that have begun */
+	unsigned guesses;		/* in tentative databases of this
+					 * worker */
 	unsigned servers;		/* server connections of any state */
-	uint64_t servers_in, servers_out, clients_in, clients_out; /* by mail */
+	uint64_t servers_in, servers_out, clients_in, clients_out; /* moves */
 	enum shutdown_mode shutdown;
-	usec_t shutdown_since;		/* when that was asked for */
+	usec_t shutdown_since;		/* when the shutdown was requested */
 	struct departure departure;	/* of SHUTDOWN_DRAIN */
 	struct tally tally;		/* what SHOW COUNTERS shows */
 	struct tally_minute failed_logins;	/* of clients */
 	struct slow_list slow;		/* room for what is told of queries */
 	struct random_pool random;	/* for cancel keys */
-	bool forced;		/* each server that is released is handed over */
-	bool suspended;			/* SUSPEND: nothing moves */
+	bool forced;		/* test knob: every released server moves */
+	bool suspended;			/* SUSPEND: no session moves */
 	bool still;			/* ... nor does any login */
-	bool cancels_held;		/* ... nor is a cancel sent */
+	bool cancels_held;		/* ... nor is a cancel request sent */
 	uint8_t mock_salt[32];		/* for users without one (SCRAM) */
 	struct mock_shape mock_shape;	/* of the auth file's secrets */
-	struct mock_shape lookup_shape;	/* of lookups, as of the last login */
-	struct lookups *lookups;	/* the first worker's; NULL: own_lookups */
-	struct lookups own_lookups;	/* of auth_query's secrets */
-	struct auth_cache *answers;	/* owned: of auth_query; NULL: none yet */
-	struct auth_fetch *fetches;	/* owned, DL: another worker has no room */
+	struct mock_shape lookup_shape;	/* of answers of auth_query, at the last
+					 * login */
+	struct lookups *lookups;	/* of the first worker; NULL:
+					 * own_lookups */
+	struct lookups own_lookups;	/* of auth_query's answers */
+	struct auth_cache *answers;	/* owned: answers of auth_query; NULL:
+					 * none yet */
+	struct auth_fetch *fetches;	/* owned, DL: questions for another
+					 * worker that has no room */
 
-	/* time-outs whose members all have the same duration */
+	/* lists of time-outs with one duration each */
 	struct timeout_list login_list;		/* clients since connect */
 	struct timeout_list idle_list;		/* clients without server */
-	bool watch_idle;			/* ... if anybody has a limit */
+	bool watch_idle;			/* ... if a user has a limit */
 	struct timeout_list connect_list;	/* servers since launch */
 	struct timeout_list cancel_list;	/* cancels not sent on */
 	struct timeout_list peer_list;		/* connections to peers */
-	struct timeout_list own_query_list;	/* servers: own queries but */
+	struct timeout_list own_query_list;	/* servers: own queries, except
+						 * ROLLBACK */
 	struct timeout_list rollback_list;	/* for OWN_QUERY_ROLLBACK */
 	struct timeout_list vacate_list;	/* see vacate.h */
 	struct timeout_list answer_list;	/* see login_cached.h */
 
-	usec_t born;			/* when this process began: wall clock */
+	usec_t born;			/* wall clock at the start of the
+					 * process */
 };
 
 static inline const struct settings *sessions_settings(
@@ -149,7 +168,7 @@ static inline const struct settings *sessions_settings(
 	return &ss->catalog->config->set;
 }
 
-/* This worker's part of max_prepared_statement_memory; 0 = there is no limit. */
+/* This worker's share of max_prepared_statement_memory; 0: no limit. */
 static inline size_t sessions_statement_memory(const struct sessions *ss)
 {
 	const size_t all = sessions_settings(ss)->max_prepared_statement_memory;
@@ -158,7 +177,7 @@ static inline size_t sessions_statement_memory(const struct sessions *ss)
 	return all > 0 && part == 0 ? 1 : part;
 }
 
-/* The longest length word to accept: max_packet_size, or most if it is less. */
+/* The longest message to accept: max_packet_size, or `most` if that is less. */
 static inline uint32_t sessions_longest(const struct sessions *ss,
     uint32_t most)
 {
@@ -167,19 +186,19 @@ static inline uint32_t sessions_longest(const struct sessions *ss,
 	return max < most ? max : most;
 }
 
-/* Ids tell the workers apart: each counts from its own number in steps. */
+/* Each worker counts in steps from its own number, so that ids are unique. */
 static inline uint64_t sessions_next_id(struct sessions *ss)
 {
 	return ss->last_id += 1 + ss->others;
 }
 
-/* The same of unnamed statements. */
+/* The same for unnamed statements. */
 static inline uint64_t sessions_next_unnamed(struct sessions *ss)
 {
 	return ss->last_unnamed += 1 + ss->others;
 }
 
-/* Those up to last have come from elsewhere. */
+/* Serials up to `last` came from elsewhere. */
 static inline void sessions_skip_unnamed(struct sessions *ss, uint64_t last)
 {
 	const uint64_t step = 1 + ss->others;
@@ -188,7 +207,7 @@ static inline void sessions_skip_unnamed(struct sessions *ss, uint64_t last)
 		ss->last_unnamed = last - last % step + step + ss->worker;
 }
 
-/* A shutdown that waits is not taken back; a drain goes on for its time. */
+/* A shutdown that waits is final. A drain continues until its time is over. */
 static inline bool sessions_may_resume(const struct sessions *ss)
 {
 	return ss->shutdown == SHUTDOWN_NONE || ss->shutdown == SHUTDOWN_DRAIN;

@@ -11,29 +11,29 @@
 struct client;
 struct slow_query;
 
-/* Of a worker: what queries that ended have left, for those that begin. */
+/* Per worker: notes of queries that have ended, for reuse. */
 struct slow_list {
 	struct slow_query *first;	/* owned */
 	unsigned count;
 };
 
 /*
- * A query begins with the message m, of which n bytes came: keep what its line
- * is to say of it.
+ * A query begins with message m, of which n bytes are here: keeps what its line
+ * may say.
  */
 void slow_note(struct client *c, const uint8_t *m, size_t n);
-/* The query of c has ended after so long: log it, forget its text. */
+/* The query of c has ended after this time: logs it, and forgets its text. */
 void slow_log(struct client *c, usec_t duration);
-/* c is about to be closed: the same for the query it leaves, if any. */
+/* c will be closed: the same for a query that has not ended. */
 void slow_log_unfinished(struct client *c);
 void slow_forget(struct client *c);
 void slow_fini(struct slow_list *spare);
 
-/* The traceparent of its query; NULL: none. */
+/* The traceparent of its query, or NULL. */
 const char *slow_trace(const struct client *c);
-/* The text that is kept; NULL: none. */
+/* The kept text, or NULL. */
 const char *slow_text(const struct client *c);
-/* It comes with a session that is taken over. 0, or -1: no memory. */
+/* The text of a session that is taken over. Returns 0, or -1: no memory. */
 int slow_set_text(struct client *c, const char *text);
 
 #endif

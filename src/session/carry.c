@@ -1,5 +1,5 @@
-/* carry.c - bytes of a burst: sent, kept until later, or passed from socket
- * to socket.
+/* carry.c - bytes of a burst: sent, kept until later, or passed from socket to
+ * socket.
  * SPDX-License-Identifier: ISC */
 #include "session/carry.h"
 
@@ -14,8 +14,8 @@
 #include "proto/msg.h"
 
 /*
- * From so many bytes on a carry is a mapping: it gets longer without a copy, and
- * whoever has its memory next finds zeros.
+ * From this size on, a carry is a mapping: it grows without a copy, and the
+ * next user of the memory finds zeros.
  */
 #define MAPPED (1 << 20)
 
@@ -25,7 +25,7 @@ static void carry_release(const struct carry *c)
 		mem_unmap(c->at, c->size);
 		return;
 	}
-	secret_wipe(c->at, c->used);	/* may be a PasswordMessage */
+	secret_wipe(c->at, c->used);	/* it may contain a PasswordMessage */
 	if (c->size == MEM_BLOCK)
 		mem_block_free(c->at);
 	else
@@ -41,14 +41,14 @@ void carry_fini(struct carry *c)
 	*c = (struct carry){ 0 };
 }
 
-/* Of size bytes; NULL: no memory. */
+/* Returns a buffer of this size, or NULL: no memory. */
 static uint8_t *get(size_t size)
 {
 	return size >= MAPPED ? mem_map(size) :
 	    size == MEM_BLOCK ? mem_block() : mem_alloc(size);
 }
 
-/* Another buffer, of size bytes, has what is there; NULL: no memory. */
+/* Moves the content to a new buffer of this size. NULL: no memory. */
 static uint8_t *replace(struct carry *c, size_t size)
 {
 	uint8_t *const at = get(size);
@@ -61,7 +61,7 @@ static uint8_t *replace(struct carry *c, size_t size)
 	return at;
 }
 
-/* Make room for size bytes, keeping what is there. */
+/* Makes room for size bytes and keeps the content. */
 static int carry_reserve(struct carry *c, size_t size)
 {
 	if (size <= c->size)
@@ -104,7 +104,7 @@ int carry_keep(struct carry *c, const void *p, size_t n)
 	return 0;
 }
 
-/* Out of the hot path: what is read follows what is carried, or has little room. */
+/* Out of the hot path: the bytes follow a carry, or there is little room. */
 static __attribute__((noinline)) ssize_t read_behind(struct carry *c,
     struct stream *s, struct burst *out, size_t max)
 {
@@ -117,7 +117,9 @@ static __attribute__((noinline)) ssize_t read_behind(struct carry *c,
 		return STREAM_ERROR;
 	}
 	if (had > LOOP_BUFFER / 2) {
-		/* a long message that must be whole: it grows in place */
+		/*
+		 * a long message that must be whole: the carry grows in place
+		 */
 		if (had == c->size &&
 		    carry_reserve(c, had < max / 2 ? had * 2 : max) < 0)
 			return STREAM_ERROR;
@@ -172,7 +174,7 @@ void outbox_flush(struct outbox *o)
 	o->used = 0;
 }
 
-/* Is the last run at the end of what was copied? */
+/* Is the last run at the end of the copied bytes? */
 static bool ends_copied(const struct outbox *o)
 {
 	if (o->count == 0)
@@ -185,7 +187,7 @@ static bool ends_copied(const struct outbox *o)
 
 void outbox_add_run(struct outbox *o, const void *p, size_t n)
 {
-	/* to copy a few bytes is cheaper than one more run for the kernel */
+	/* a copy of a few bytes costs less than one more run in the kernel */
 	if (n <= OUTBOX_SMALL && o->used + n <= OUTBOX_BYTES &&
 	    ends_copied(o)) {
 		memcpy(o->bytes + o->used, p, n);
@@ -221,15 +223,16 @@ void outbox_copy_all(struct outbox *o, const void *p, size_t n)
 }
 
 /*
- * The body of a long message is moved unseen. Of many short ones the headers
- * must be seen: so the bytes are copied out of the socket, but not into the
- * other one, which costs as much again and more.
+ * The kernel moves the body of a long message from socket to socket. If
+ * messages are short, their headers must be read, so the bytes are copied out
+ * of the socket once. They are not copied into the other socket, which would
+ * cost the same again and more.
  */
 
 /*
- * What is moved at a time. On the loopback, 65,483 bytes make a packet, and a
- * few bytes more make one more, which costs as much: so it is a little less
- * than two.
+ * The most that is moved at a time. On the loopback, a packet has 65,483 bytes,
+ * and a few bytes more cost a packet more. So this is a little less than two
+ * packets.
  */
 #define BULK_MOST 130000
 
@@ -238,7 +241,7 @@ static bool is_data(const struct bulk *k, uint8_t type)
 	return type == k->kinds[0] || type == k->kinds[1];
 }
 
-/* How much of the n bytes at p is data, and how much is to come behind. */
+/* How many of the n bytes at p are data, and how much data follows them? */
 static size_t data_in(const struct bulk *k, const uint8_t *p, size_t n,
     uint32_t *skip)
 {
@@ -262,7 +265,7 @@ static size_t data_in(const struct bulk *k, const uint8_t *p, size_t n,
 
 static ssize_t move_body(struct bulk *k)
 {
-	/* the end of the body is read, for what may follow from it */
+	/* the end of the body is read, because something may follow from it */
 	const ssize_t n = splice_move(k->from, k->to, *k->skip - 1);
 
 	if (n > 0)
@@ -294,8 +297,9 @@ ssize_t bulk_move(struct bulk *k, struct burst *b)
 		return STREAM_ERROR;
 	*k->skip = skip;
 	/*
-	 * A few bytes that are left in the socket count as much as the packet
-	 * they came in: they may keep its window shut, and no more comes.
+	 * A few bytes that stay in the socket count as much as the packet that
+	 * brought them. They may keep its window shut, so that nothing more
+	 * arrives.
 	 */
 	if ((size_t)n > data)
 		stream_reread(k->from);

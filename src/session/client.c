@@ -27,15 +27,16 @@
 #include "session/sessions.h"
 #include "session/slow.h"
 
-#define OUT_CAP (1 << 20)	/* of one message we make for a client */
+#define OUT_CAP (1 << 20)	/* bytes of a message from the pooler to a
+				 * client */
 
-/* It is ours: nobody is connected. */
+/* A client of the pooler's own, to which nobody is connected. */
 static bool is_own(const struct client *c)
 {
 	return c->stream.fd == STREAM_NO_SOCKET;
 }
 
-/* (spec/logging.md section 3) */
+/* See spec/logging.md section 3. */
 static void describe(const struct log_who *who, struct log_facts *out)
 {
 	const struct client *c = (const struct client *)((const char *)who -
@@ -100,7 +101,7 @@ static void ignore(struct client *c)
 	(void)c;
 }
 
-/* Of a client that is not yet something, or not any more. */
+/* The role of a client that does not have one yet, or not any more. */
 static const struct client_role no_role = { .name = "none", .input = ignore };
 
 void client_become(struct client *c, const struct client_role *role)
@@ -125,7 +126,7 @@ static void free_task(struct loop_task *t)
 	mem_delete(MEM_CLIENT, c, sizeof *c);
 }
 
-/* Its stream is open. NULL: memory is short, and all is closed. */
+/* The stream of c is open. NULL: no memory, and everything is closed. */
 static struct client *begin(struct client *c, struct sessions *ss,
     const struct net_addr *peer)
 {
@@ -188,7 +189,7 @@ void client_enter(struct client *c, struct database *db, struct user *u)
 	c->counted = user_admit(u, 0) && database_admit(db, 0);
 }
 
-/* Give back everything but the struct. */
+/* Frees everything except the struct. */
 static void release(struct client *c)
 {
 	struct sessions *ss = c->ss;
@@ -228,7 +229,10 @@ static void release(struct client *c)
 	catalog_count_socket(ss->catalog, -1);
 }
 
-/* Is c amid a message of its server? What we say would be the rest of that. */
+/*
+ * Has c received only a part of a message? Then a message of ours would be read
+ * as the rest of it.
+ */
 static bool is_torn(const struct client *c)
 {
 	const struct server *s = c->pc.server == NULL ? NULL :
@@ -259,14 +263,14 @@ static void tell(struct client *c, const struct report *error)
 }
 
 /*
- * error: what is told to the client; NULL = nothing. It is logged after the
- * closing line (spec/logging.md section 5), and before the client knows.
+ * error: sent to the client, or NULL. It is logged after the closing line
+ * (spec/logging.md section 5), and before the client reads it.
  */
 static void close_it(struct client *c, const struct close_cause *why,
     const struct report *error)
 {
 	const struct settings *set = sessions_settings(c->ss);
-	/* a connection that never said anything logs nothing */
+	/* a connection that has sent nothing is not logged */
 	const bool silent = error == NULL && !c->has_spoken && client_logs_in(c);
 
 	if (!client_is_open(c))
@@ -334,7 +338,10 @@ static struct client *find_id(struct sessions *ss, const uint8_t *key)
 	return c;
 }
 
-/* Has another client the key of c, or did one bring it from another process? */
+/*
+ * Does another client have the key of c, or did one bring it from another
+ * process?
+ */
 static bool has_known_key(const struct client *c)
 {
 	return find_id(c->ss, c->key) != NULL ||
@@ -342,7 +349,10 @@ static bool has_known_key(const struct client *c)
 	    carried_find(c->ss->carried, c->key) >= 0;
 }
 
-/* spec/pooling.md section 18, "Client key"; one of 3.2 begins with as many. */
+/*
+ * See spec/pooling.md section 18, "Client key". A key of protocol 3.2 begins
+ * with the same bytes.
+ */
 void client_new_key(struct client *c)
 {
 	const int peer = sessions_settings(c->ss)->peer_id;
@@ -357,7 +367,10 @@ void client_new_key(struct client *c)
 		if (c->ss->others > 0)
 			cancel_key_set_worker(c->key, c->ss->worker);
 	} while (has_known_key(c));
-	/* without memory it is not found, and its cancels are dropped */
+	/*
+	 * without memory, the client is not found, and its cancel requests are
+	 * dropped
+	 */
 	HASH_ADD(hh, c->ss->by_key, key, CLIENT_KEY_BYTES, c);
 }
 
@@ -372,7 +385,7 @@ struct client *client_find(struct sessions *ss, const uint8_t *key,
 	struct client *c = find_id(ss, whole);
 
 	if (c == NULL && sessions_settings(ss)->peer_id > 0) {
-		/* the forwarding budget is not part of the key */
+		/* the number of forwards is not part of the key */
 		cancel_key_restore(whole);
 		c = find_id(ss, whole);
 	}

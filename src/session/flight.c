@@ -1,4 +1,4 @@
-/* flight.c - the SETs for a client and its first request, in one flight.
+/* flight.c - the SETs for a client and its first request, sent together.
  * SPDX-License-Identifier: ISC */
 #include "session/flight.h"
 
@@ -16,11 +16,9 @@
 
 #define SETS_MAX (1 << 24)
 
-/* --- which requests --- */
-
 /*
- * Is the text, which ends in NUL, one whose handling takes no more than to pass
- * it on? Others are about what the client is given back, or has prepared.
+ * Can the text, which ends with NUL, be passed on without other effects? Texts
+ * that affect statements, or whether the server is released, cannot.
  */
 static bool is_simple(struct sql_seen *seen, const char *sql, size_t n)
 {
@@ -31,7 +29,7 @@ static bool is_simple(struct sql_seen *seen, const char *sql, size_t n)
 	    sql_deallocates(sql, n, name));
 }
 
-/* A COPY would read the Sync behind it as a part of its data. */
+/* A COPY would read the Sync after it as part of its data. */
 static bool fits_query(struct sql_seen *seen, const uint8_t *m, size_t size)
 {
 	const char *const sql = (const char *)m + MSG_HEADER;
@@ -52,7 +50,10 @@ static bool fits_parse(struct sql_seen *seen, const uint8_t *m, size_t size)
 	return last != NULL && is_simple(seen, nul + 1, (size_t)(last - nul));
 }
 
-/* Bytes of the request at m, up to its Sync, of n that are here; 0: no. */
+/*
+ * The length of the request at m, up to its Sync, if all of it is in the n
+ * bytes. 0: no.
+ */
 static size_t find_request(struct sql_seen *seen, const uint8_t *m, size_t n)
 {
 	size_t at = 0;
@@ -75,7 +76,7 @@ static size_t find_request(struct sql_seen *seen, const uint8_t *m, size_t n)
 	return 0;
 }
 
-/* Is c amid something that a request may wait for, or be told by? */
+/* Is c in the middle of something that a request may depend on? */
 static bool is_amid(const struct client *c)
 {
 	return c->listening != NULL || c->relay.execute_holds ||
@@ -83,8 +84,6 @@ static bool is_amid(const struct client *c)
 	    c->relay.resetting != RESET_NONE || c->rest.bytes > 0 ||
 	    c->replication != REPLICATION_NONE;
 }
-
-/* --- life --- */
 
 struct flight *flight_new(const struct client *c, const struct server *s,
     const struct burst *ahead)
@@ -119,10 +118,11 @@ void flight_free(struct flight **fp)
 }
 
 /*
- * Within the block an error leaves it failed, so that a SAVEPOINT fails, too,
- * as it does where there is no block at all: BEGIN may have been canceled.
- * Behind COMMIT, which ends it, the request meets with no transaction. With the
- * Flush the client can cancel it: it is known that it runs.
+ * In the block, an error makes the transaction fail, so the SAVEPOINT fails,
+ * too. The SAVEPOINT also fails if there is no block because BEGIN was
+ * canceled. After COMMIT, which ends the block, the request meets no
+ * transaction. The Flush tells that the request runs, so that the client can
+ * cancel it.
  */
 static const char end[] =
     "P\0\0\0\23\0SAVEPOINT s\0\0\0" "B\0\0\0\14\0\0\0\0\0\0\0\0"

@@ -1,4 +1,4 @@
-/* relay_state.c - what the relay knows of a client from burst to burst.
+/* relay_state.c - what the relay remembers of a client between bursts.
  * SPDX-License-Identifier: ISC */
 #include "session/relay_state.h"
 
@@ -22,9 +22,7 @@ void relay_dealloc_clear(struct relay_state *r)
 	r->dealloc.early = false;
 }
 
-/* --- texts that may reset --- */
-
-#define TEXTS_MAX 64	/* of a client */
+#define TEXTS_MAX 64	/* per client */
 
 void relay_state_drop_text(struct relay_state *r, const char *name)
 {
@@ -40,7 +38,7 @@ void relay_state_drop_text(struct relay_state *r, const char *name)
 	mem_free(gone);
 }
 
-/* The oldest one goes where there are too many. */
+/* Removes the oldest text if there are too many. */
 static void relay_state_make_room(struct relay_state *r)
 {
 	const struct relay_reset_text *last = NULL;
@@ -115,7 +113,7 @@ static void save_own(struct writer *w, const struct own *o)
 	save_parse(w, &o->old);
 }
 
-/* The oldest one first, as each is added in front of the others. */
+/* Writes the oldest first, because each is added before the others. */
 static void save_texts(const struct relay_reset_text *t, struct writer *w)
 {
 	const struct relay_reset_text *all[TEXTS_MAX];
@@ -147,7 +145,7 @@ void relay_state_save(const struct relay_state *r,
 	save_texts(r->texts, w);
 }
 
-/* Returns false when there is no memory. */
+/* Returns false if there is no memory. */
 static bool load_text(struct reader *r, char **to)
 {
 	if (reader_u8(r) == 0)
@@ -160,7 +158,10 @@ static bool load_text(struct reader *r, char **to)
 	return *to != NULL;
 }
 
-/* What the client came with, and what of that is being reset. The same. */
+/*
+ * Reads what the client brought, and which of that is being reset. Returns
+ * false if there is no memory.
+ */
 static bool relay_state_load_start(struct relay_state *r,
     struct params_table *t, struct reader *in)
 {
@@ -187,7 +188,7 @@ static uint64_t load_64(struct reader *in)
 	return high << 32 | reader_u32(in);
 }
 
-/* Returns false when there is no memory. */
+/* Returns false if there is no memory. */
 static bool load_parse(struct reader *in, struct own_text *t)
 {
 	const uint32_t len = reader_u32(in);
@@ -224,7 +225,7 @@ static bool load_own(struct reader *in, struct own *o)
 	return load_parse(in, &o->old);
 }
 
-/* The texts that may reset; the same. */
+/* Reads the texts that may reset. Returns false if there is no memory. */
 static bool load_texts(struct relay_state *r, struct reader *in)
 {
 	for (unsigned left = reader_u8(in); left > 0 && !in->failed; left--) {

@@ -1,4 +1,4 @@
-/* roam.c - clients that have gone from worker to worker, and those of another
+/* roam.c - finds clients that have moved between workers, or come from another
  * process.
  * SPDX-License-Identifier: ISC */
 #include "session/roam.h"
@@ -44,7 +44,10 @@ int roam_begin(struct client *c)
 	return 0;
 }
 
-/* Who looks for c finds it where it is said to be, or in the mail of that worker. */
+/*
+ * A worker that looks for c finds its worker, or the one to which it was
+ * mailed.
+ */
 void roam_send(struct client *c, struct sessions *from, unsigned to)
 {
 	struct roaming *const all = from->roaming;
@@ -140,7 +143,10 @@ void carried_add(struct carried *k, const uint8_t *key, unsigned worker)
 
 	memcpy(p->key, key, sizeof p->key);
 	p->worker = worker;
-	/* without memory it is not found, and its cancels are dropped */
+	/*
+	 * without memory, the client is not found, and its cancel requests are
+	 * dropped
+	 */
 	HASH_ADD(hh, k->by_key, key, sizeof p->key, p);
 }
 

@@ -1,4 +1,4 @@
-/* server.c - a server connection: its phases, queries of our own, close.
+/* server.c - a server connection: its phases, own queries, close.
  * SPDX-License-Identifier: ISC */
 #include "session/server.h"
 
@@ -33,8 +33,6 @@ static void server_describe(const struct log_who *who, struct log_facts *out)
 	out->user = p->key.user->name;
 	net_format(&s->addr, out->address, sizeof out->address);
 }
-
-/* --- phases --- */
 
 static const struct server_phase_ops *phase_of(const struct server *s)
 {
@@ -77,7 +75,7 @@ static void server_on_drained(struct stream *st)
 		phase_of(s)->drained(s);
 }
 
-/* A server that is paused is read when its client can take more. */
+/* A paused server is read when its client can take more. */
 static void server_on_hangup(struct stream *st)
 {
 	(void)st;
@@ -102,8 +100,6 @@ static const struct stream_ops stream_ops = {
 
 _Static_assert(offsetof(struct server, stream) == 0,
     "a server is found from its stream");
-
-/* --- life --- */
 
 static void server_free_task(struct loop_task *t)
 {
@@ -201,8 +197,6 @@ int server_open(struct server *s, int fd)
 	return -1;
 }
 
-/* --- queries of our own --- */
-
 void server_set_own_query(struct server *s, enum own_query query)
 {
 	s->own_query = query;
@@ -218,7 +212,7 @@ int server_send_query(struct server *s, const char *sql,
 	struct writer w;
 	int rc = -1;
 
-	/* nothing is owed to a client */
+	/* answers to an own query are not owed to a client */
 	if (s->ps.client != NULL)
 		own_settle(&client_of(s->ps.client)->relay.own, &s->unnamed);
 	s->unnamed = OWN_NONE;
@@ -235,8 +229,6 @@ int server_send_query(struct server *s, const char *sql,
 	return rc;
 }
 
-/* --- close --- */
-
 static void terminate(struct server *s)
 {
 	static const uint8_t message[] = { 'X', 0, 0, 0, 4 };
@@ -247,7 +239,7 @@ static void terminate(struct server *s)
 		stream_write_bytes(&s->stream, message, sizeof message);
 }
 
-/* What a replication client wants may be refused by the best of hosts. */
+/* Even a good host may refuse what a replication client asks for. */
 static bool is_host_to_blame(const struct server *s)
 {
 	return s->failure != NULL && (s->ps.state == SERVER_LOGIN ||
@@ -256,7 +248,7 @@ static bool is_host_to_blame(const struct server *s)
 	    !server_is_introduced(s)));
 }
 
-/* What it owns goes now, s itself after the turn. */
+/* Frees what s owns now, and s itself after the turn. */
 static void bury(struct server *s)
 {
 	track_fini(&s->track);
@@ -319,7 +311,10 @@ const char *server_hint(const char *sqlstate, const char *message)
 		const char *code, *words, *hint;
 	} rows[] = {
 		{ "28P01", "", SERVER_HINT_SECRET },
-		/* in English: without these words the general hint is given */
+		/*
+		 * PostgreSQL's text in English; with another text the general
+		 * hint is used
+		 */
 		{ "28000", "no encryption", "The server may want TLS from "
 		    "pgsluice: set server_tls_sslmode = require, or allow its "
 		    "address without TLS in pg_hba.conf." },
@@ -348,7 +343,7 @@ static enum session_attrs attrs_of(const struct server *s)
 	return s->ps.pool->limits.attrs;
 }
 
-/* A physical replication connection knows no SQL. */
+/* A physical replication connection does not understand SQL. */
 bool server_role_question(const struct server *s, struct writer *w)
 {
 	if (s->attempt->no_sql ||
@@ -359,7 +354,7 @@ bool server_role_question(const struct server *s, struct writer *w)
 	return true;
 }
 
-/* 't' or 'on' are true. */
+/* 't' and 'on' are true. */
 static enum fact take_fact(struct reader *r)
 {
 	const uint32_t len = reader_u32(r);
@@ -375,12 +370,12 @@ void server_role_answer(struct server *s, const uint8_t *body, size_t len)
 	struct reader r;
 
 	reader_init(&r, body, len);
-	(void)reader_u16(&r);	/* columns */
+	(void)reader_u16(&r);	/* number of columns */
 	s->attempt->role.standby = take_fact(&r);
 	s->attempt->role.read_only = take_fact(&r);
 }
 
-/* One of several addresses of a name: others first, for a while. */
+/* Avoids this address of a name for a while, if there are others. */
 static void avoid_address(const struct server *s)
 {
 	if (s->host.kind == HOST_NAME)

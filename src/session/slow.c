@@ -13,20 +13,20 @@
 #include "session/client.h"
 #include "session/sessions.h"
 
-#define TEXT_BYTES 1000		/* of a query, at most */
-#define SPARES_MAX 64		/* notes that are kept for the next queries */
+#define TEXT_BYTES 1000		/* of a query */
+#define SPARES_MAX 64		/* notes that are kept for later queries */
 #define MS (USEC / 1000)
 
-/* What the line of a query will say of it, if it takes long. */
+/* What the line for a query says, if the query takes long. */
 struct slow_query {
-	struct slow_query *next;	/* of the spare ones */
+	struct slow_query *next;	/* of the spare notes */
 	size_t value_len;		/* 0: no traceparent */
-	char value[TRACEPARENT_RAW];	/* not looked at yet */
-	char trace[TRACEPARENT_BYTES];	/* "" = none; looked at */
+	char value[TRACEPARENT_RAW];	/* not parsed yet */
+	char trace[TRACEPARENT_BYTES];	/* "" = none; parsed */
 	char text[TEXT_BYTES + 1];	/* "" = not kept */
 };
 
-/* NULL: the line comes without. */
+/* NULL: the line has no note. */
 static struct slow_query *note_of(struct client *c)
 {
 	struct slow_list *const spare = &c->ss->slow;
@@ -134,7 +134,9 @@ static void slow_keep(struct client *c, const uint8_t *p, size_t n)
 		slow_keep_text(c, p, n);
 }
 
-/* What is behind the NUL of the string at p; end when there is none. */
+/*
+ * Returns the byte after the NUL of the string at p, or end if there is none.
+ */
 static const uint8_t *behind(const uint8_t *p, const uint8_t *end)
 {
 	const uint8_t *const nul = p < end ?
@@ -143,7 +145,10 @@ static const uint8_t *behind(const uint8_t *p, const uint8_t *end)
 	return nul == NULL ? end : nul + 1;
 }
 
-/* Bind: the statement's text is known if its name is ours to translate. */
+/*
+ * Bind: the text of the statement is known if its name is one that we
+ * translate.
+ */
 static void keep_bound(struct client *c, const uint8_t *p, const uint8_t *end)
 {
 	const uint8_t *const name = behind(p, end);
@@ -172,7 +177,7 @@ void slow_note(struct client *c, const uint8_t *m, size_t n)
 		    (size_t)(end - behind(body, end)));
 		break;
 	case FE_BIND:
-		/* a name that is cut has no NUL */
+		/* a name that is cut off has no NUL */
 		keep_bound(c, body, end);
 		break;
 	default:
