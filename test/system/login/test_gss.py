@@ -619,7 +619,7 @@ def test_it_moves_along_between_workers(pooler, realm, oracle):
     p = pooling(lambda **kw: restless_env(pooler(**kw)), realm, oracle, PLAIN,
                 workers=2, default_pool_size=16)
     env = realm.client_env(realm.ticket("app"))
-    wait_until(lambda: p.raw_sealed(env) and "has a part at worker" in p.log)
+    wait_until(lambda: p.raw_sealed(env) and "is also served by worker" in p.log)
     c = opened(p.open(), env).login("app", database="p0")
     before = sum(int(r["clients_in"]) for r in p.show("workers"))
     for n in range(50):
