@@ -18,7 +18,7 @@ import re
 import pytest
 
 import pq
-from harness import BINARY, REFERENCE, wait_until
+from harness import REFERENCE, is_forced, wait_until
 from test_takeover import take_over
 
 STEPS = int(os.environ.get("SIM_PROGRAMS", "150")) * 2
@@ -26,8 +26,7 @@ SEED = int(os.environ.get("SIM_SEED", "1"))
 CLIENTS, SERVERS = 20, 3
 PARTED = 8		# servers, where several workers are to have some
 
-with open(BINARY, "rb") as f:
-    FORCED = b"PGSLUICE_FORCE" in f.read()
+FORCED = is_forced()
 
 pytestmark = pytest.mark.skipif(REFERENCE, reason="not so there")
 

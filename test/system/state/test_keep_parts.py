@@ -4,13 +4,10 @@
 import pytest
 
 import pq
-from harness import BINARY, REFERENCE, wait_until
-
-with open(BINARY, "rb") as f:
-    FORCED = b"PGSLUICE_FORCE" in f.read()
+from harness import REFERENCE, is_forced, wait_until
 
 pytestmark = [pytest.mark.skipif(REFERENCE, reason="not known there"),
-              pytest.mark.skipif(not FORCED, reason="nothing can be forced"),
+              pytest.mark.skipif(not is_forced(), reason="nothing can be forced"),
               pytest.mark.setting("workers"),
               pytest.mark.setting("session_state")]
 
