@@ -17,6 +17,7 @@ from workloads import HOST, Failure, call, pgbench_result
 
 QUERY = b"select abalance from pgbench_accounts where aid = 7"
 SAMPLE = 0.05   # seconds between two looks at pg_stat_activity
+PACE_CLIENTS = 200  # enough for a rate, however late some are
 
 
 def percentile(values, share):
@@ -158,22 +159,36 @@ def read_latencies(folder):
     return sorted(found)
 
 
-def latency(at, count, seconds):
-    """Of single transactions under a steady load."""
-    seconds += count // 400     # to connect them
+def timed(at, seconds, *args):
+    """What pgbench does, and how long each transaction takes."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         try:
             rate = pgbench_result(call(
                 ["pgbench", "-n", "-S", "-h", HOST, "-p", str(at.port),
-                 "-c", str(count), "-j", str(min(count, 2)),
-                 "-T", str(seconds), "-l", f"--log-prefix={folder}/log"],
-                seconds)).rate
+                 "-T", str(seconds), "-l", f"--log-prefix={folder}/log",
+                 *args], seconds)).rate
         except Failure as e:
             return {"error": str(e)}
         ms = read_latencies(folder)
     row = {"rate": rate, "p50": percentile(ms, 0.5),
            "p99": percentile(ms, 0.99), "p999": percentile(ms, 0.999)}
     return row | {"p99/p50": row["p99"] / row["p50"]}
+
+
+def latency(at, count, seconds):
+    """Of single transactions under a steady load."""
+    return timed(at, seconds + count // 400,    # to connect them
+                 "-c", str(count), "-j", str(min(count, 2)))
+
+
+def pace(at, rate, seconds):
+    """
+    An open loop: transactions are due at a fixed rate, whether those before are
+    done or not. A latency counts from when its transaction was due, so one that
+    is late makes those behind it late, too (no coordinated omission).
+    """
+    return timed(at, seconds + 1, "-c", str(PACE_CLIENTS), "-j", "2",
+                 "-R", str(rate))
 
 
 class Target(NamedTuple):
@@ -190,13 +205,18 @@ class Scenario(NamedTuple):
     counts: tuple
     columns: tuple
     repeated: bool  # rounds, of which the medians count
+    judged: str = ""    # the column held against another one's; else failures
+    floor: bool = False     # beside the floor relay, too
 
 
 REQUESTS = ("requests", "failed", "median", "mean", "p99", "longest",
             "servers")
 SCENARIOS = {
     "latency": Scenario(latency, "clients", (1, 20, 200, 2000),
-                        ("rate", "p50", "p99", "p999", "p99/p50"), True),
+                        ("rate", "p50", "p99", "p999", "p99/p50"), True,
+                        "p99/p50"),
+    "pace": Scenario(pace, "a second", (1000, 4000),
+                     ("rate", "p50", "p99", "p999"), True, "p99", True),
     "burst": Scenario(burst, "clients", (100, 1000), REQUESTS, True),
     "storm": Scenario(serverless, "workers", (500,), REQUESTS, False),
     "serverless": Scenario(serverless, "workers", (5, 10, 25, 50, 75, 100),
@@ -231,19 +251,20 @@ def print_row(name, count, row, columns, mark=""):
     print(f"  {name:<12}{count:>8}{cells}{mark}", flush=True)
 
 
-def judge(figure, count, rows, opt, verdicts):
+def judge(scenario, count, rows, opt, verdicts):
     """How the subject stands; its mark."""
-    mine = rows.get(opt.subject, {})
-    if figure != "latency":
-        return note_failed(figure, mine, verdicts)
-    base = verdicts.target(f"latency{count}").base
-    pairs = [a["p99/p50"] / b["p99/p50"] for a, b in
+    mine, key = rows.get(opt.subject, {}), SCENARIOS[scenario].judged
+    if not key:
+        return note_failed(scenario, mine, verdicts)
+    figure = f"{scenario}{count}"
+    base = verdicts.target(figure).base
+    pairs = [a[key] / b[key] for a, b in
              zip(mine.get("rounds", []), rows.get(base, {}).get("rounds", []))
              if "error" not in a and "error" not in b]
     if not pairs:
-        verdicts.fail(f"latency{count}", mine.get("error", f"no {base}"))
+        verdicts.fail(figure, mine.get("error", f"no {base}"))
         return ""
-    return verdicts.hold(f"latency{count}", statistics.median(pairs))
+    return verdicts.hold(figure, statistics.median(pairs))
 
 
 def note_failed(figure, row, verdicts):
@@ -267,11 +288,13 @@ def run_all(stand, poolers, opt, verdicts):
     """Prints the tables; returns {scenario: {pooler: {count: row}}}."""
     compared = [("postgres", stand.pg_port)] + [
         (p.name, p.port) for p in poolers if p.name not in FLOORS]
+    floor = [(p.name, p.port) for p in poolers if p.name == "floor"]
     result = {}
     for name in (p for p in opt.parts if p in SCENARIOS):
         s = SCENARIOS[name]
         targets = [Target(*of, role, stand.pg_port) for of, role
-                   in zip(compared, SMALL_ROLES[name], strict=False)]
+                   in zip(compared + floor * s.floor,
+                          SMALL_ROLES.get(name, [""] * 9), strict=False)]
         got = result[name] = {t.name: {} for t in targets}
         print(f"\n{name + ', ms':<14}{s.of:>8}" +
               "".join(f"{c:>10}" for c in s.columns))

@@ -64,9 +64,9 @@ ignore_startup_parameters = extra_float_digits
 log_connections = 0
 log_disconnections = 0
 log_stats = 0
-; its thread wakes up by time, and would count for the transactions beside it
-slow_turn = 0
 """
+# Its thread wakes up by time, and would count for the transactions beside it.
+OURS_ALONE = "slow_turn = 0\n"
 
 # Who has to prove a password, and who not.
 HBA = """
@@ -258,7 +258,8 @@ class Stand:
             self.make_pooler_files()
         ini = self.write(name + ".ini", POOLER_INI.format(
             pg_port=self.pg_port, port=port, dir=self.dir,
-            pool_size=POOL_SIZE, databases=databases) + settings)
+            pool_size=POOL_SIZE, databases=databases) + settings + (
+                "" if "pgbouncer" in os.path.basename(binary) else OURS_ALONE))
         p = self.spawn(name, [*wrapper, copy, ini])
         self.wait_ready(name, port)
         return name, port, p.pid

@@ -36,7 +36,7 @@
 #define READY_LEN 6		/* bytes of ReadyForQuery */
 #define ANSWER_DONE 14		/* ... and of CommandComplete */
 #define LOGINS_AT_A_TIME 64
-#define LONGEST_US (1 << 20)	/* what took longer counts as this */
+#define LONGEST_US (1 << 23)	/* what took longer counts as this */
 #define WARM_UP_NS 300000000u
 #define CLIENT_LIMIT 10000
 #define FAILURES_BORNE 1000
