@@ -220,6 +220,7 @@ def haproxy(who, text):
 
 PROBES = elsewhere("test/lint/probes.py")
 AUTH_QUERY = elsewhere("test/system/login/test_auth_query_trust.py")
+KERBEROS = elsewhere("test/system/login/test_gss.py")
 PAGES = {
     "README.md": [
         elsewhere("test/package/newcomer"),     # bootstrap itself, and check
@@ -244,7 +245,9 @@ PAGES = {
     "doc/pgsluice.ini.5.scd": [
         whole, shown("the form of a line"), part("databases"),
         part("databases"), part("databases"), part("users"), part("peers"),
-        part("pgbouncer"), shown("ldap may not be built in: test_ldap"), AUTH_QUERY, AUTH_QUERY,
+        part("pgbouncer"), shown("ldap may not be built in: test_ldap"),
+        KERBEROS, KERBEROS, KERBEROS, KERBEROS, KERBEROS,
+        AUTH_QUERY, AUTH_QUERY,
         sections, rules, ident],
 }
 
