@@ -1,4 +1,4 @@
-/* server_attempt.h - a server until it is pooled, and its password where that
+/* server_attempt.h - the attempt to open a server, and its password if that
  * changes.
  * SPDX-License-Identifier: ISC */
 #ifndef UPSTREAM_SERVER_ATTEMPT_H
@@ -17,74 +17,77 @@ struct report;
 struct server;
 struct tls_context;
 
-/* What became of a host. */
+/* The result of an attempt at a host. */
 enum host_outcome {
 	OUTCOME_NONE, OUTCOME_DRAINED, OUTCOME_SLOW, OUTCOME_FAILED
 };
 
-/* The search for a host that answers: server_connect.c. */
+/* The search for a host that answers; see server_connect.c. */
 struct dialling {
 	struct server *server;		/* borrowed */
-	struct dial *dial;		/* owned; NULL: over */
+	struct dial *dial;		/* owned; NULL: the search is over */
 	struct host *hosts;		/* owned */
 	unsigned count;
 	bool listed;			/* hosts is the list of the pool */
-	bool had_addr;			/* one of them, at least */
+	bool had_addr;			/* at least one of them had an
+					 * address */
 	enum host_outcome outcomes[HOSTS_MAX];
 };
 
 struct server_attempt {
-	struct server *server;		/* borrowed; the owner */
-	struct dialling *dialling;	/* owned; phase CONNECT */
+	struct server *server;		/* borrowed: the owner */
+	struct dialling *dialling;	/* owned; only in phase CONNECT */
 	struct tls_context *context;	/* counted; until the handshake */
 	struct server_auth auth;
-	struct password_wait password;	/* asked for where it changes */
-	void (*then)(struct server *s);	/* when it is there */
-	bool fetching;			/* it is waited for: in the pool's count */
+	struct password_wait password;	/* used if the password changes */
+	void (*then)(struct server *s);	/* called when it is known */
+	bool fetching;			/* it is waited for; counted in the
+					 * pool */
 	usec_t fetched_at;		/* the wait was over; 0: there was none */
-	char *refusal;			/* owned: of that password; NULL */
+	char *refusal;			/* owned: the refusal of that password;
+					 * NULL */
 	char refusal_code[6];
 	uint8_t refusals;
 	struct host_role role;
-	struct writer welcome;		/* ParameterStatus of the not tracked */
-	size_t heard;			/* bytes of its login */
-	unsigned parameters;		/* ParameterStatus among them */
-	bool tls_required;		/* or no connection at all */
+	struct writer welcome;		/* ParameterStatus of parameters that
+					 * are not tracked */
+	size_t heard;			/* bytes of the login so far */
+	unsigned parameters;		/* ParameterStatus messages so far */
+	bool tls_required;		/* no connection without TLS */
 	bool plain;			/* the host knows no newer protocol */
-	bool answered;			/* something came for the StartupMessage */
-	bool refused;			/* waiting for a retry is in vain */
-	bool passing;			/* refused until the next password is there */
+	bool answered;			/* the StartupMessage has an answer */
+	bool refused;			/* a retry would be useless */
+	bool passing;			/* refused only until the next password
+					 * is known */
 	bool no_sql;			/* physical replication */
 };
 
-/* NULL: no memory. */
+/* Returns NULL if there is no memory. */
 struct server_attempt *server_attempt_new(struct server *s);
-/* Give up what is under way, wipe what is secret. Nothing if there is none. */
+/* Gives up everything under way, and wipes secrets. *a may be NULL. */
 void server_attempt_free(struct server_attempt **a);
 
-/* The search is over, or given up. Nothing if there is none. */
+/* The search is over or given up. Nothing happens if there is none. */
 void server_attempt_end_dialling(struct server_attempt *a);
-/* Hosts of d that failed, or were slow, are not used for a while. */
+/* Hosts of d that failed or were slow are avoided for a while. */
 void server_attempt_blame(const struct dialling *d, unsigned winner);
-/* s fails: the same of its host, or of all that were tried so far. */
+/* s has failed: the same for its host, or for all that were tried. */
 void server_attempt_failed(struct server *s);
 
-/* A server's login, where its password changes by itself. */
-
 /*
- * Before the StartupMessage: get the password, if it is one that changes. then()
- * is called, at once or later, unless s is closed.
+ * To be called before the StartupMessage: gets the password if it changes.
+ * then() is called at once or later, unless s is closed.
  */
 void server_password_get(struct server *s, void (*then)(struct server *s));
 /*
- * The server has refused the login with this error. Returns true when that may
- * be for the password: then s tries again with another one, or fails with this
+ * The server has refused the login with this error. Returns true if the reason
+ * may be the password. Then s tries again with another one, or fails with this
  * error if there is no other.
  */
 bool server_password_refused(struct server *s, const struct report *r);
-/* The secret to log in with; NULL: none. */
+/* The secret to log in with, or NULL. */
 struct credentials *server_password_secret(const struct server *s);
-/* What waits is over. */
+/* Ends the wait for a password. */
 void server_password_end(struct server_attempt *a);
 /*
  * Since when the server has kept its login waiting; what a password takes is not

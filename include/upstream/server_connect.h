@@ -1,4 +1,4 @@
-/* server_connect.h - a server's way to one of its hosts.
+/* server_connect.h - connects a server to one of its hosts.
  * SPDX-License-Identifier: ISC */
 #ifndef UPSTREAM_SERVER_CONNECT_H
 #define UPSTREAM_SERVER_CONNECT_H
@@ -6,17 +6,15 @@
 struct server;
 
 /*
- * Connect s to s->host, or if that is none, to the first of its pool's hosts
- * that answers. TLS is the next phase. May close s.
+ * Connects s to s->host, or, if that is none, to the first of its pool's hosts
+ * that answers. The next phase is TLS. May close s.
  */
 void server_connect_begin(struct server *s);
 
-/* TLS with a server, between connecting and logging in. */
-
 /*
- * The connection is there. Ask for TLS, or begin with it, as the settings or,
- * for a canceler, the connection of its target say. When that is over, or not
- * to be, s logs in or is a canceler. May close s.
+ * The connection is open. Asks for TLS, or begins it, as the settings say; for
+ * a canceler, as the connection of its target does. Then s logs in, or is a
+ * canceler. May close s.
  */
 void server_tls_begin(struct server *s);
 /* Bytes can be read in phase SERVER_PHASE_TLS. May close s. */

@@ -11,14 +11,14 @@ struct server;
 struct sessions;
 
 /*
- * May p open one more server, for dedicated alone, or for all (NULL)? Where a
- * limit asks for that, idle servers are closed. *reserve is set for dedicated:
- * the server would be past the size of the pool.
+ * May p open one more server, for `dedicated` alone, or for all (NULL)? If a
+ * limit requires it, idle servers are closed. *reserve is set for dedicated:
+ * the server would exceed the size of the pool.
  */
 bool server_launch_room(struct pool *p, const struct pool_client *dedicated,
     bool *reserve);
 /*
- * Open a connection for p in state SERVER_LOGIN. What goes wrong is told by
+ * Opens a connection for p in state SERVER_LOGIN. Failures are reported by
  * ops->closed, perhaps before this returns.
  */
 void server_launch(struct sessions *ss, struct pool *p);
@@ -27,9 +27,8 @@ void server_launch_dedicated(struct sessions *ss, struct pool_client *pc);
 /* The same in state SERVER_LISTENING. NULL: no connection could be begun. */
 struct server *server_launch_listener(struct sessions *ss, struct pool *p);
 /*
- * Open one in state SERVER_ACTIVE_CANCEL to the address of target, that will
- * carry the cancel requests for it. NULL: no connection could be
- * begun.
+ * Opens one in state SERVER_ACTIVE_CANCEL to the address of target, which
+ * carries its cancel requests. NULL: no connection could be begun.
  */
 struct server *server_launch_canceler(struct server *target);
 

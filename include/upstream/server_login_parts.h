@@ -9,8 +9,9 @@
 struct server;
 struct writer;
 
-#define SERVER_LOGIN_MAX (1 << 20)	/* bytes of one message, and of all */
-#define SERVER_LOGIN_PARAMETERS 256	/* ParameterStatus */
+#define SERVER_LOGIN_MAX (1 << 20)	/* bytes of one message, and of all
+					 * messages */
+#define SERVER_LOGIN_PARAMETERS 256	/* ParameterStatus messages */
 
 struct server_message {
 	char type;
@@ -19,13 +20,12 @@ struct server_message {
 };
 
 /*
- * Do what a message asks for.
- * Returns: 0; 1 when it was the last one of the login; or -1 when s was
- *          closed, or starts anew.
+ * Handles a message. Returns 0; 1: the last one of the login; -1: s was closed,
+ * or begins again.
  */
 int server_login_take(struct server *s, const struct server_message *m);
 
-/* Send w and free its bytes. Returns -1 when s was closed. */
+/* Sends w and frees its bytes. Returns -1 if s was closed. */
 int server_login_send(struct server *s, struct writer *w);
 
 #endif

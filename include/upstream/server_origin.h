@@ -9,11 +9,14 @@
 struct server;
 struct writer;
 
-/* Write a Query for what s does not report, and its role. */
+/* Writes a Query for the settings that s does not report, and for its role. */
 void server_origin_question(struct server *s, struct writer *w);
-/* Take the answer's DataRow. 0, or -1: a broken row, or no memory. */
+/*
+ * Takes the DataRow of the answer. Returns 0, or -1: a broken row, or no
+ * memory.
+ */
 int server_origin_answer(struct server *s, const uint8_t *body, size_t len);
-/* The login is over: what was not asked for is as s has told it. */
+/* The login is over: what was not asked for is as s has reported it. */
 void server_origin_known(struct server *s);
 
 #endif

@@ -11,10 +11,10 @@
 struct err;
 struct tls_context;
 
-/* How the files that a configuration names are on disk: a digest. */
+/* A digest of the state on disk of all files that a configuration names. */
 #define TLS_PRINT 32
 
-/* How connections to the servers of some databases go. */
+/* How to connect to the servers of some databases. */
 struct tls_target {
 	struct config_tls what;		/* borrowed from tls_setup.config */
 	struct tls_context *context;	/* counted; NULL: never TLS */
@@ -23,8 +23,8 @@ struct tls_target {
 };
 
 /*
- * The modes stand here, too: after a SET that failed they differ from the
- * settings, and what counts is what is in force.
+ * The modes are part of it, because after a failed SET they differ from the
+ * settings. These are in force.
  */
 struct tls_setup {
 	struct config *config;		/* counted */
@@ -35,47 +35,51 @@ struct tls_setup {
 	uint8_t print[TLS_PRINT];	/* before they were read; not if shared */
 };
 
-/* Whose certificate: client_tls_cert_file and so on. */
+/* Which certificate: client_tls_cert_file and so on. */
 enum tls_certificate {
 	TLS_CERT_CLIENT, TLS_CERT_SERVER, TLS_CERT_HTTP, TLS_CERTS
 };
 
 /*
- * Read all files that the configuration names. Databases with the same
- * settings share a context, and all that trust the same file its content.
- * NULL: e says why, and there is no half of it.
+ * Reads all files that the configuration names. Databases with the same
+ * settings share a context, and contexts with the same CA file share its
+ * content. NULL: e has the reason.
  */
 struct tls_setup *tls_setup_new(struct config *config, struct err *e);
-/* The same for another thread, without HTTP; no file is read. NULL: no memory. */
+/*
+ * The same contexts for another thread, without HTTP; no file is read. NULL: no
+ * memory.
+ */
 struct tls_setup *tls_setup_share(const struct tls_setup *s);
 void tls_setup_free(struct tls_setup **s);
-/* The print of now. May block. 0, or -1: no memory. */
+/* The present digest. May block. Returns 0, or -1: no memory. */
 int tls_setup_print(const struct config *c, uint8_t print[TLS_PRINT]);
 
-/* "client_tls_cert_file" */
+/* Its name, for example "client_tls_cert_file". */
 const char *tls_certificate_setting(enum tls_certificate which);
 /*
- * Until it expires (< 0: since then); of several, the first of them. False:
- * there is none.
+ * Seconds until the first of these certificates expires (negative: since then).
+ * False: there is none.
  */
 bool tls_setup_seconds_left(const struct tls_setup *s,
     enum tls_certificate which, int64_t *left);
 
 /*
- * Do the settings of how clients and servers prove who they are fit, and the
- * rules of the HBA file? 0, or -1 with e. To be asked when one of the settings
- * has changed that tls_setup_is_asked_for() names, and their files are not read
- * anew.
- * Source: spec/authentication.md sections 3.4, 9.1.
+ * Do the settings of authentication match each other, and the rules of the HBA
+ * file? Returns 0, or -1 with e. To be called if a setting has changed that
+ * tls_setup_is_asked_for() names, and their files are not read again. Source:
+ * spec/authentication.md sections 3.4, 9.1.
  */
 int tls_setup_check(const struct config *c, struct err *e);
 bool tls_setup_is_asked_for(const char *setting);
 
-/* For the servers of db. NULL: SET has left no context that fits. */
+/* The target for servers of db. NULL: SET has left no context that matches. */
 const struct tls_target *tls_setup_find(const struct tls_setup *s,
     const struct config_db *db);
 
-/* Would servers of databases without own settings be connected otherwise? */
+/*
+ * Would servers of databases without own settings be connected in another way?
+ */
 bool tls_setup_recycles(const struct settings *a, const struct settings *b);
 
 #endif

@@ -1,4 +1,5 @@
-/* derive.c - keys from passwords, off the loop, once for all who want the same.
+/* derive.c - derives keys from passwords off the loop, once for all that need
+ * the same.
  * SPDX-License-Identifier: ISC */
 #include "upstream/derive.h"
 
@@ -20,12 +21,13 @@ enum purpose {
 
 struct derivation {
 	struct offload_job job;
-	struct offload *offload;	/* borrowed; NULL: done at once */
+	struct offload *offload;	/* borrowed; NULL: derived at once */
 	struct derivation *next;	/* of the same credentials */
 	struct credentials *credentials;	/* counted; NULL: FOR_ONE */
 	struct derive_wait *waits;	/* DL list */
 	enum purpose purpose;
-	char *typed;			/* owned, wiped; NULL: of credentials */
+	char *typed;			/* owned, wiped; NULL: the password of
+					 * the credentials */
 	int iterations;
 	size_t salt_len;
 	uint8_t salt[SCRAM_SALT_MAX];
@@ -37,8 +39,6 @@ static struct derivation *derivation_of(struct offload_job *j)
 {
 	return container_of(j, struct derivation, job);
 }
-
-/* --- the job --- */
 
 static void derive_work(struct offload_job *j)
 {
@@ -56,7 +56,7 @@ static struct scram_salt salt_of(const struct derivation *d)
 	    .iterations = d->iterations };
 }
 
-/* Let later logins find the result. */
+/* Stores the result, so that later logins find it. */
 static void to_credentials(struct derivation *d)
 {
 	const struct scram_salt salt = salt_of(d);
@@ -98,8 +98,6 @@ static void derive_free_job(struct offload_job *j)
 static const struct offload_ops ops = {
 	.work = derive_work, .done = derive_done, .free = derive_free_job,
 };
-
-/* --- wishes --- */
 
 struct wish {
 	struct offload *offload;
@@ -154,7 +152,9 @@ static enum derive_result wait_for(struct derivation *d,
 	return DERIVE_WAIT;
 }
 
-/* Wrong guesses, however many, keep no other login from its keys. */
+/*
+ * Wrong guesses must not delay the keys of other logins, however many they are.
+ */
 static enum offload_lane lane_of(const struct derivation *d)
 {
 	return d->typed != NULL ? OFFLOAD_TYPED : OFFLOAD_DERIVE;
@@ -175,7 +175,7 @@ static enum derive_result derive_start(struct derivation *d,
 	return DERIVE_FULL;
 }
 
-/* A derivation under way whose result will do. */
+/* Returns a derivation under way with a suitable result, or NULL. */
 static struct derivation *derive_find(const struct wish *q)
 {
 	struct derivation *d;
@@ -200,7 +200,7 @@ static enum derive_result share(const struct wish *q, struct derive_wait *w)
 	return d == NULL ? derive_fail(w) : derive_start(d, w);
 }
 
-/* A reload may have brought another one. */
+/* A reload may have brought another salt. */
 static bool has_salt(const struct scram_verifier *v,
     const struct scram_salt *salt)
 {
@@ -263,7 +263,7 @@ void derive_leave(struct derive_wait *w)
 	if (d == NULL)
 		return;
 	DL_DELETE(d->waits, w);
-	/* what the next login can use is finished all the same */
+	/* the next login can use the result, so the derivation continues */
 	if (d->purpose == FOR_ONE)
 		offload_cancel(d->offload, &d->job);
 }

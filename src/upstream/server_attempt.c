@@ -136,9 +136,7 @@ void server_password_end(struct server_attempt *a)
 	password_leave(&a->password);
 }
 
-/* --- to begin with --- */
-
-/* libpq names a Unix socket by its directory. */
+/* Like libpq, names a Unix socket by its directory. */
 static void name_host(const struct server *s, char *out, size_t size)
 {
 	text_copy(out, size, s->host.text);
@@ -149,7 +147,7 @@ static void name_host(const struct server *s, char *out, size_t size)
 		*slash = '\0';
 }
 
-/* Clients are not told what the command says; the log is. */
+/* What the command has printed goes to the log, not to clients. */
 static void fail(struct server *s)
 {
 	struct server_attempt *const a = s->attempt;
@@ -227,8 +225,6 @@ struct credentials *server_password_secret(const struct server *s)
 	    catalog_pool_credentials(s->ss->catalog, s->ps.pool);
 }
 
-/* --- after a refusal --- */
-
 /* Clients need not wait for a password that no server has ever accepted. */
 static void refuse(struct server *s)
 {
@@ -288,7 +284,7 @@ bool server_password_refused(struct server *s, const struct report *r)
 {
 	struct server_attempt *const a = s->attempt;
 
-	/* behind AuthenticationOk it is not about the password: NOLOGIN */
+	/* after AuthenticationOk, the error is about something else: NOLOGIN */
 	if (a->password.of == NULL || a->refusals == REFUSALS_MAX ||
 	    s->phase == SERVER_PHASE_SYNC ||
 	    !is_about_password(a, r) || !note_refusal(a, r))

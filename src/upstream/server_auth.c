@@ -1,4 +1,4 @@
-/* server_auth.c - how we prove to a server who we are.
+/* server_auth.c - authenticates pgsluice to a server.
  * SPDX-License-Identifier: ISC */
 #include "upstream/server_auth.h"
 
@@ -20,31 +20,33 @@
 
 #define PREFIX "server login failed: "
 
-/* How far the exchange is; the value of server_auth.step. */
+/* The steps of the exchange; the value of server_auth.step. */
 enum step {
-	STEP_START,		/* all zero: nothing was asked yet */
+	STEP_START,		/* all zero: the server has asked nothing yet */
 	STEP_ANSWERED,		/* a password was sent */
 	STEP_SASL_FIRST,	/* client-first was sent */
 	STEP_DERIVING,		/* the keys for client-final are made */
 	STEP_SASL_FINAL,	/* client-final was sent */
-	STEP_SASL_VERIFIED,	/* the server proved itself */
+	STEP_SASL_VERIFIED,	/* the server has proved that it knows the
+				 * secret */
 	STEP_GSS_TOKEN,		/* a token is made */
 	STEP_GSS_SENT,		/* ... and was sent: the server has to answer */
 	STEP_GSS_VERIFIED,	/* as with SASL */
-	STEP_OVER,		/* AuthenticationOk came, or it failed */
+	STEP_OVER,		/* AuthenticationOk has arrived, or the exchange
+				 * has failed */
 };
 
 struct server_scram {
 	struct scram_client client;
 	struct derive_wait derive;	/* keys for the salt of the server */
-	struct server_auth *auth;	/* borrowed; the owner */
+	struct server_auth *auth;	/* borrowed: the owner */
 };
 
-/* What a message needs to be answered. */
+/* What is needed to answer a message. */
 struct request {
 	struct server_auth *a;
 	const char *user;
-	struct credentials *credentials;	/* NULL: no secret known */
+	struct credentials *credentials;	/* NULL: no secret is known */
 	struct reader body;			/* after the code */
 	struct writer *out;
 };
@@ -108,7 +110,7 @@ static enum server_auth_result sent(struct server_auth *a,
 	return SERVER_AUTH_MORE;
 }
 
-/* --- one function a message; spec/authentication.md section 5 --- */
+/* One function for each message; see spec/authentication.md section 5. */
 
 static enum server_auth_result fail_unbound(struct server_auth *a)
 {
@@ -206,7 +208,7 @@ static enum server_auth_result on_md5(struct request *q)
 
 enum { OFFERS_SCRAM = 1, OFFERS_PLUS = 2 };
 
-/* A set of the mechanisms that are in the list; -1: that is no list. */
+/* The set of mechanisms in the list; -1: not a list. */
 static int offers(struct reader *r)
 {
 	int found = 0;
@@ -225,7 +227,7 @@ static int offers(struct reader *r)
 	}
 }
 
-/* Why this secret can't do SCRAM; NULL when it can. */
+/* The reason why this secret cannot be used with SCRAM, or NULL. */
 static const char *scram_obstacle(const struct request *q)
 {
 	if (server_auth_kind_of(q) == SECRET_MD5 ||
@@ -395,7 +397,7 @@ static enum server_auth_result resume_scram(struct server_auth *a,
 	return sent(a, out, STEP_SASL_FINAL);
 }
 
-/* Keys for the salt of the challenge must be known first. */
+/* The keys for the salt of the challenge must be known first. */
 static enum server_auth_result find_keys(const struct request *q)
 {
 	struct server_scram *x = q->a->scram;
@@ -451,13 +453,11 @@ static enum server_auth_result on_final(struct request *q)
 	    e.text);
 }
 
-/* --- the table --- */
-
 #define AT(step) (1u << (step))
 
 struct row {
 	uint32_t code;
-	unsigned steps;		/* AT() of steps at which it may come */
+	unsigned steps;		/* AT() of the steps at which it may come */
 	enum server_auth_result (*on)(struct request *q);
 };
 
@@ -485,7 +485,7 @@ static const struct row *find_row(uint32_t code)
 static enum server_auth_result fail_order(struct server_auth *a,
     uint32_t code)
 {
-	/* whoever doesn't know the secret can say Ok, too */
+	/* a server that does not know the secret can send Ok, too */
 	if (code == MSG_AUTH_OK && a->scram != NULL && a->step != STEP_OVER)
 		return server_auth_fail(a, "failed to verify server signature",
 		    "AuthenticationOk before the server proved itself");

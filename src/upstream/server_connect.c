@@ -1,4 +1,4 @@
-/* server_connect.c - a server's way to one of its hosts.
+/* server_connect.c - connects a server to one of its hosts.
  * SPDX-License-Identifier: ISC */
 #include "upstream/server_connect.h"
 
@@ -23,9 +23,7 @@
 #include "upstream/server_attempt.h"
 #include "upstream/tls_setup.h"
 
-/* --- attempts that were in vain --- */
-
-/* One of several addresses of a name: others first, for a while. */
+/* Avoids this address of a name for a while, if there are others. */
 static void avoid(const struct dialling *d, const struct dial_place *at)
 {
 	const struct server *const s = d->server;
@@ -36,7 +34,7 @@ static void avoid(const struct dialling *d, const struct dial_place *at)
 		    time_now() + s->ps.pool->limits.login_retry);
 }
 
-/* "Connection refused (10.0.0.7:5432)", for those who look after the pooler. */
+/* Notes "Connection refused (10.0.0.7:5432)" for administrators. */
 static void note_miss(struct dialling *d, const struct dial_place *at,
     const char *why)
 {
@@ -111,7 +109,9 @@ static void on_missed(void *arg, const struct dial_place *at,
 		d->outcomes[at->host] = outcomes[why];
 }
 
-/* Not where a list of hosts has no say: a cancel follows its target. */
+/*
+ * A cancel request must follow its target, so a list of hosts does not apply.
+ */
 static bool may_use(void *arg, const struct dial_place *at)
 {
 	const struct dialling *const d = arg;
@@ -130,7 +130,7 @@ static bool all_drained(const struct dialling *d)
 	return n == d->count;
 }
 
-/* No failure: whoever waits for s waits on. */
+/* Not a failure: clients that wait for s continue to wait. */
 static void stop_at_drained(struct server *s)
 {
 	s->ps.pool->drained_at = time_now();
@@ -138,8 +138,6 @@ static void stop_at_drained(struct server *s)
 		pool_unlink(s->ps.client);
 	server_close(s, CLOSE_HOST_IS_BEING_DRAINED);
 }
-
-/* --- life --- */
 
 static void log_connected(struct server *s)
 {
@@ -157,7 +155,7 @@ static void log_connected(struct server *s)
 	    net_format(&local, text, sizeof text));
 }
 
-/* Is a server at the other end of a Unix socket that may be there? */
+/* Is the process at the other end of a Unix socket an allowed one? */
 static bool is_wanted(const struct server *s, int64_t uid)
 {
 	const struct config *c = s->ss->catalog->config;
@@ -241,7 +239,7 @@ static void socket_options(const struct settings *set, struct socket_opts *o)
 	};
 }
 
-/* Takes hosts in any case. */
+/* Takes over hosts in every case. */
 static void begin(struct server *s, struct host *hosts, unsigned count,
     bool listed)
 {
@@ -276,7 +274,7 @@ static void begin(struct server *s, struct host *hosts, unsigned count,
 		server_fail_as(s, CLOSE_CONNECT_FAILED, ERRCODE_OUT_OF_MEMORY);
 }
 
-/* To the first of the pool's hosts that answers. */
+/* Connects to the first of the pool's hosts that answers. */
 static void search(struct server *s)
 {
 	struct host *hosts = NULL;
@@ -340,12 +338,15 @@ static void server_connect_ask(struct server *s)
 		server_fail(s, CLOSE_SSLREQ_PROCESSING_FAILED);
 }
 
-/* Is TLS wanted, and how? false: there is no usable context. */
+/* Chooses the TLS mode and context. False: there is no usable context. */
 static bool server_connect_choose(struct server *s)
 {
 	const struct tls_target *t;
 
-	/* a canceler goes the way of its target, and peers know no TLS */
+	/*
+	 * a cancel request uses TLS if its target does; peers do not support
+	 * TLS
+	 */
 	if (s->host.kind == HOST_UNIX || s->ps.pool->peer_id != 0 ||
 	    s->ps.state == SERVER_ACTIVE_CANCEL)
 		return true;
@@ -402,7 +403,7 @@ static void hand_shake(struct server *s)
 		return;
 	case TLS_DONE:
 		log_established(s);
-		/* there is nothing to read yet that we have asked for */
+		/* nothing can have arrived that was asked for */
 		stream_reread(&s->stream);
 		server_connect_done(s);
 		return;
@@ -427,7 +428,10 @@ static void server_connect_on_answer(struct server *s)
 	if (n < 0)
 		crashed(s);
 	else if (n > 1 && answer[0] == 'S')
-		/* CVE-2021-3935, CVE-2021-23222: nobody has signed that */
+		/*
+		 * CVE-2021-3935, CVE-2021-23222: these bytes are not protected
+		 * by TLS
+		 */
 		server_fail(s, CLOSE_DATA_AFTER_SSL_RESPONSE);
 	else if (n > 1 || (answer[0] != 'S' && answer[0] != 'N'))
 		server_fail(s, CLOSE_BAD_SSLREQ_ANSWER);

@@ -10,7 +10,7 @@
 #include "session/sessions.h"
 #include "upstream/server_attempt.h"
 
-/* One more attempt; NULL: no memory, which is a failure like others. */
+/* One more attempt. NULL: no memory, which counts as a failure. */
 static struct server *attempt(struct sessions *ss, struct pool *p,
     enum server_state state)
 {
@@ -22,7 +22,10 @@ static struct server *attempt(struct sessions *ss, struct pool *p,
 	return s;
 }
 
-/* The same under the limits; also NULL: another worker has the last slot. */
+/*
+ * The same under the limits. NULL also if another worker has taken the last
+ * slot.
+ */
 static struct server *attempt_limited(struct sessions *ss, struct pool *p,
     enum server_state state)
 {
@@ -90,7 +93,10 @@ struct server *server_launch_canceler(struct server *target)
 		return NULL;
 	s->target = target;
 	s->host = target->host;
-	/* nobody on the way may read the key, with which to cancel more */
+	/*
+	 * the key must not be readable on the way, because it allows more
+	 * cancel requests
+	 */
 	if (tls_state(&target->stream) == TLS_UP) {
 		s->attempt->context = tls_context_ref(
 		    tls_context_of(&target->stream));

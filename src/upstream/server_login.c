@@ -1,4 +1,5 @@
-/* server_login.c - how we get in: StartupMessage, authentication, parameters.
+/* server_login.c - logs in to a server: StartupMessage, authentication,
+ * parameters.
  * SPDX-License-Identifier: ISC */
 #include "upstream/server_login.h"
 
@@ -22,7 +23,7 @@
 
 #define TARGET_MAX 512	/* of "service@host" */
 
-/* How we may prove who we are: by the settings of now. */
+/* The allowed methods, by the present settings. */
 static void prepare_auth(struct server *s)
 {
 	const struct settings *set = sessions_settings(s->ss);
@@ -33,7 +34,7 @@ static void prepare_auth(struct server *s)
 	auth->mode = (enum channel_binding)set->server_channel_binding;
 	auth->binding.len = auth->mode == BINDING_DISABLE ? 0 :
 	    tls_end_point(&s->stream, auth->binding.bytes);
-	/* the setting was parsed once, at least, when it was set */
+	/* the setting was valid when it was set */
 	if (require_auth_parse(set->server_require_auth, &auth->forbidden,
 	    &e) < 0)
 		auth->forbidden = ~0u;
@@ -101,19 +102,20 @@ void server_login_begin(struct server *s)
 	server_password_get(s, introduce);
 }
 
-/* --- the end --- */
-
 /*
- * What a pool's latest server has said is the welcome for its clients: after a
- * failover or an upgrade it is another thing. 0, or -1: that is too much, or
- * there is no memory.
+ * What the pool's latest server reports is the welcome for its clients, because
+ * it changes after a failover or an upgrade. Returns 0, or -1: too much, or no
+ * memory.
  */
 static int keep_welcome(struct server *s)
 {
 	struct pool *p = s->ps.pool;
 	struct writer *w = &s->attempt->welcome;
 
-	/* with the wishes of one client, or no database, another is said */
+	/*
+	 * with the wishes of one client, or without a database, the reports
+	 * differ
+	 */
 	if (s->ps.dedicated)
 		return 0;
 	if (s->ps.close_needed)
@@ -123,8 +125,8 @@ static int keep_welcome(struct server *s)
 }
 
 /*
- * An idle server may send notifications, which nobody gets: skip them, but
- * for one that is cut. Returns false when there is something else.
+ * An idle server may send notifications that nobody gets. Skips them, except
+ * one that is cut off. Returns false if there is something else.
  */
 static bool skip_notifications(const struct burst *b, size_t *used)
 {
@@ -145,10 +147,10 @@ static bool skip_notifications(const struct burst *b, size_t *used)
 	return true;
 }
 
-/* The first used bytes of b were the last of the login. */
+/* The first `used` bytes of b were the last of the login. */
 static void finish(struct server *s, const struct burst *b, size_t used)
 {
-	/* a server that talks on without being asked is not fit for use */
+	/* a server that sends more without being asked is not usable */
 	if (!skip_notifications(b, &used)) {
 		server_fail(s, CLOSE_IDLE_SERVER_GOT_DIRTY);
 		return;
@@ -169,9 +171,7 @@ static void finish(struct server *s, const struct burst *b, size_t used)
 	server_attempt_free(&s->attempt);
 }
 
-/* --- input --- */
-
-/* Whoever has much to say before anybody may use it is no PostgreSQL. */
+/* A server that sends so much before the login is over is not PostgreSQL. */
 static bool talks_too_much(struct server *s, char type, size_t size)
 {
 	struct server_attempt *const a = s->attempt;
@@ -185,7 +185,7 @@ static bool talks_too_much(struct server *s, char type, size_t size)
 	return true;
 }
 
-/* Returns -1 when nothing more is to be read for the login, or not now. */
+/* Returns -1 if nothing more must be read for the login, or not now. */
 static int on_burst(struct server *s, const struct burst *b)
 {
 	size_t used = 0, work = 0;

@@ -1,4 +1,4 @@
-/* server_login_message.c - what a server says while we log in, one by one.
+/* server_login_message.c - handles the messages of a server during its login.
  * SPDX-License-Identifier: ISC */
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,9 @@ int server_login_send(struct server *s, struct writer *w)
 }
 
 
-/* Once for each host: everybody on the way can read it. */
+/*
+ * Warns once for each host, because anybody on the way can read the password.
+ */
 static void warn_of_cleartext(struct server *s)
 {
 	struct database *db = s->ps.pool->key.db;
@@ -56,9 +58,7 @@ static void log_hint(const struct server *s, const char *hint)
 		    hint);
 }
 
-/* --- authentication --- */
-
-/* Returns -1 when s was closed. */
+/* Returns -1 if s was closed. */
 static int act_on(struct server *s, enum server_auth_result r,
     struct writer *w)
 {
@@ -92,7 +92,7 @@ static int act_on(struct server *s, enum server_auth_result r,
 	return -1;
 }
 
-/* The keys for the proof are derived: go on. */
+/* The keys for the proof have been derived. */
 static void on_woken(struct server_auth *a)
 {
 	struct server *s = container_of(a, struct server_attempt, auth)->server;
@@ -122,8 +122,6 @@ static int on_authentication(struct server *s, const struct server_message *m)
 	return act_on(s, server_auth_step(&a->auth, user->name,
 	    server_password_secret(s), m->body, m->len, &w), &w);
 }
-
-/* --- what the server says of itself --- */
 
 static int on_parameter(struct server *s, const struct server_message *m)
 {
@@ -162,7 +160,10 @@ static int on_notice(struct server *s, const struct server_message *m)
 	return 0;
 }
 
-/* connect_query may be what keeps rows from others: none is lent without it. */
+/*
+ * connect_query may be what hides rows from clients, so no server is used
+ * without it.
+ */
 static int on_query_error(struct server *s, const struct server_message *m)
 {
 	struct close_cause why = close_cause(CLOSE_CONNECT_QUERY_FAILED);
@@ -183,9 +184,7 @@ static int on_query_error(struct server *s, const struct server_message *m)
 	return -1;
 }
 
-/* --- protocol versions --- */
-
-/* The server asks for an older protocol than we did. */
+/* The server asks for an older protocol version than ours. */
 static int on_negotiate(struct server *s, const struct server_message *m)
 {
 	struct server_attempt *const a = s->attempt;
@@ -199,8 +198,8 @@ static int on_negotiate(struct server *s, const struct server_message *m)
 }
 
 /*
- * Servers of before 2017, and some proxies, don't negotiate: they refuse. The
- * second attempt is one that everybody knows.
+ * Servers before 2017, and some proxies, refuse a new protocol instead of
+ * negotiating. The second attempt uses the protocol that all of them know.
  */
 static bool refuses_protocol(const struct server_attempt *a,
     const struct report *r)
@@ -221,8 +220,6 @@ static void try_old_protocol(struct server *s, const struct report *r)
 	server_begin(s, SERVER_PHASE_CONNECT);
 }
 
-/* --- errors, and the end --- */
-
 static int on_login_error(struct server *s, const struct report *r)
 {
 	if (refuses_protocol(s->attempt, r)) {
@@ -231,7 +228,7 @@ static int on_login_error(struct server *s, const struct report *r)
 	}
 	if (server_password_refused(s, r))
 		return -1;
-	/* cannot_connect_now passes; any other refusal does not */
+	/* cannot_connect_now is temporary, other refusals are not */
 	s->attempt->refused = strcmp(r->code, ERRCODE_CANNOT_CONNECT_NOW) != 0;
 	if (s->ps.dedicated)
 		log_error("S: login failed: %s: %s", r->severity, r->message);
@@ -256,21 +253,25 @@ static int on_error(struct server *s, const struct server_message *m)
 
 	if (s->phase == SERVER_PHASE_QUERY)
 		return on_query_error(s, m);
-	if (s->phase == SERVER_PHASE_ORIGIN)	/* an old one: it is RESET */
+	if (s->phase == SERVER_PHASE_ORIGIN)	/* an old server: the question
+						 * is RESET */
 		return 0;
 	if (report_parse(&r, m->body, m->len) < 0)
 		return fail(s, CLOSE_UNKNOWN_PKT_FROM_SERVER);
 	return on_login_error(s, &r);
 }
 
-/* connect_query; a physical replication connection knows no SQL. */
+/* connect_query; a physical replication connection does not understand SQL. */
 static const char *first_query(const struct server *s)
 {
 	return s->attempt->no_sql ? NULL :
 	    s->ps.pool->key.db->conf->connect_query;
 }
 
-/* What it has set is known, or nobody else will use s. Else: ask. */
+/*
+ * The settings of s are known, or no other client will use s. Otherwise asks
+ * for them.
+ */
 static int on_first_query(struct server *s)
 {
 	struct writer w;
@@ -293,7 +294,10 @@ static int on_row(struct server *s, const struct server_message *m)
 	return 0;
 }
 
-/* Is s what the database wants? Else, or while that is asked for, 0 or -1. */
+/*
+ * Has s the role that the database requires? Returns 0 or -1 if not, or while s
+ * is asked.
+ */
 static int on_role(struct server *s)
 {
 	struct writer w;
@@ -328,13 +332,13 @@ static int on_ready(struct server *s, const struct server_message *m)
 		writer_query(&w, query);
 		return server_login_send(s, &w);
 	}
-	/* connect_query left a transaction, which nobody has asked for */
+	/* connect_query has left a transaction open */
 	if (m->body[0] != 'I')
 		return fail(s, CLOSE_IDLE_SERVER_GOT_DIRTY);
 	return s->phase == SERVER_PHASE_QUERY ? on_first_query(s) : 1;
 }
 
-/* Has s run something that has results? */
+/* Does s run a query that has results? */
 static bool runs_sql(const struct server *s)
 {
 	return s->phase == SERVER_PHASE_ROLE ||
@@ -342,7 +346,7 @@ static bool runs_sql(const struct server *s)
 	    s->phase == SERVER_PHASE_ORIGIN;
 }
 
-/* By message type; the rows of connect_query are ignored. */
+/* By type of message. Rows of connect_query are ignored. */
 static int (*const handlers[256])(struct server *,
     const struct server_message *) = {
 	[BE_AUTHENTICATION] = on_authentication,
