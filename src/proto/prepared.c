@@ -15,6 +15,7 @@
 #include "proto/sql_back.h"
 #include "sql/sql.h"
 #include "sql/sql_leave.h"
+#include "sql/sql_words.h"
 
 #define PREFIX "PGBOUNCER_"
 
@@ -113,11 +114,14 @@ bool prepared_text_is_long(size_t len)
 /* A text that is too long to be read may do anything but what its words exclude. */
 static uint32_t long_effects(const void *body, size_t len)
 {
-	const uint32_t any = sql_effects_long(body, len);
+	uint32_t any = sql_effects_long(body, len);
 	const uint32_t words = EFFECT_WORDS | EFFECT_LEAVES | EFFECT_HIDES |
 	    EFFECT_MAKES | EFFECT_MAY_OPEN;
 	struct sql_long l = { .what = 0 };
 
+	/* the words that change a schema may stand behind what that has read */
+	if (len > LONG_MAX_READ || sql_may_change_schema(body, len))
+		any |= EFFECT_SCHEMA;
 	if (len > LONG_MAX_READ)
 		return any;
 	sql_long_take(&l, body, len);

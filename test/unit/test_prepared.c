@@ -269,6 +269,34 @@ static void test_each_allocation_may_fail(void **state)
 	assert_true(n > 120);
 }
 
+static uint32_t effects_of(const char *first, size_t size, const char *last)
+{
+	char *const body = mem_alloc(size);
+
+	assert_non_null(body);
+	memset(body, 'x', size);
+	memcpy(body, first, strlen(first));
+	memcpy(body + size - strlen(last) - 3, last, strlen(last));
+	memset(body + size - 3, 0, 3);
+	const struct prepared_text text = prepared_plain(body, size);
+	const uint32_t effects = prepared_text_effects(&text);
+
+	mem_free(body);
+	return effects;
+}
+
+static void test_long_text_changes_a_schema_by_a_word_in_its_end(void **state)
+{
+	(void)state;
+	assert_int_equal(effects_of("select '", 70000, "' as t") &
+	    EFFECT_SCHEMA, 0);
+	assert_int_not_equal(effects_of("select '", 70000, "' into t") &
+	    EFFECT_SCHEMA, 0);
+	/* it is not looked at that far */
+	assert_int_not_equal(effects_of("select '", 300000, "' as t") &
+	    EFFECT_SCHEMA, 0);
+}
+
 static void test_names_are_found_by_the_servers_name(void **state)
 {
 	struct fixture *f = *state;
@@ -555,6 +583,8 @@ int main(void)
 		CASE(test_undo_reverses_each_change),
 		CASE(test_undo_without_client_or_statement),
 		cmocka_unit_test(test_each_allocation_may_fail),
+		cmocka_unit_test(
+		    test_long_text_changes_a_schema_by_a_word_in_its_end),
 		cmocka_unit_test(test_shape_is_names_and_types_of_columns),
 		cmocka_unit_test(test_shapes_fit_where_nothing_known_differs),
 		cmocka_unit_test(test_bind_relies_on_its_formats),
