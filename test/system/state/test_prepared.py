@@ -7,6 +7,7 @@ import pytest
 
 import pq
 from harness import REFERENCE, wait_until
+from test_takeover import take_over
 
 pytestmark = pytest.mark.skipif(
     REFERENCE, reason="statement tracking is newer than that")
@@ -349,6 +350,65 @@ def test_error_has_the_name_by_which_the_statement_was_bound(two, most,
     assert run(other, "others").rows == [["1"]]
     if not closed:
         assert run(c, "mine").rows == [["1"]]
+
+
+@pytest.mark.parametrize("state", ["forget", "keep"])
+def test_name_in_an_error_that_a_successor_tells(pooler, latch, state):
+    """-R, while the name stands for another statement already"""
+    p = pooler(default_pool_size=1, max_prepared_statements=1,
+               session_state=state)
+    c = p.raw()
+    assert prepare(c, "mine", "select 1").kinds == "1Z"
+    c.send(pq.query("select " + latch.query), pq.bind("mine", ["too many"]),
+           pq.sync(), pq.query("set intervalstyle = iso_8601"),
+           pq.bind("mine", ["too many"]), pq.sync())
+    wait_until(lambda: p.show("servers", state="active"))
+    take_over(pooler, p)
+    latch.open()
+    said = [[e.message for e in c.recv_until().errors] for _ in range(4)]
+    wrong = ['bind message supplies 1 parameters, but prepared statement '
+             '"mine" requires 0']
+    assert said == [[], wrong, [], wrong]
+    assert run(c, "mine").rows == [["1"]]
+
+
+@pytest.mark.parametrize("how", ["kill_client", "kill"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_kill_amid_a_pipeline_leaves_nothing_to_the_next_client(
+        pooler, latch, workers, how):
+    """settings on their way, a name and an unnamed statement in use"""
+    p = pooler(default_pool_size=1, session_state="keep", workers=workers)
+    a, b = p.raw(), p.raw()
+    a.query("set app.tenant = 'own'; set work_mem = '5MB'").check()
+    prepare(a, "mine", "select 'a'")
+    b.query("set work_mem = '7MB'").check()
+    a.send(pq.parse("select 'unnamed'"), pq.sync(),
+           pq.query("set app.tenant = 'more'"),
+           pq.query("select " + latch.query), pq.bind("mine"), pq.execute(),
+           pq.sync(), pq.query("set app.tenant = 'last'"))
+    a.recv_until()
+    wait_until(lambda: p.show("servers", state="active"))
+    if how == "kill":
+        p.admin("kill p0")
+        p.admin("resume p0")
+        assert b.recv_all().errors
+        b = p.raw()
+        b.query("set work_mem = '7MB'").check()
+    else:
+        p.admin("kill_client " + [r["link"] and r["id"] for r in
+                                  p.show("clients", database="p0")
+                                  if r["link"]][0])
+    assert a.recv_all().errors[-1].severity == "FATAL"
+    latch.open()
+    look = "select coalesce(current_setting('app.tenant', true), ''), " \
+        "current_setting('work_mem')"
+    for _ in range(2):
+        assert b.query(look).rows == [["", "7MB"]]
+        with p.raw() as new:
+            assert new.query(look).rows == [["", "4MB"]]
+            new.send(pq.bind(), pq.execute(), pq.sync())
+            assert [e.code for e in new.recv_until().errors] == ["26000"]
+            assert [e.code for e in run(new, "mine").errors] == ["26000"]
 
 
 def test_last_words_of_the_server_are_the_last(two, pg):
