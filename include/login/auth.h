@@ -80,7 +80,7 @@ bool auth_can_bind(enum auth_type type);
 
 /*
  * Open the exchange. Appends whole messages (AuthenticationXxx) to out. After
- * OK and DENY the exchange is over: a further step is denied.
+ * OK and DENY the exchange is over, except for auth_judge_again(): no further step.
  */
 enum auth_result auth_begin(struct auth *a, const struct auth_request *rq,
     struct writer *out);
@@ -90,8 +90,8 @@ enum auth_result auth_step(struct auth *a, const uint8_t *body, size_t len,
 /* After AUTH_WAIT and wake: go on where it stopped. */
 enum auth_result auth_resume(struct auth *a, struct writer *out);
 /*
- * After a DENY by doubtful credentials: may the same answer be judged by c, which
- * are not? SCRAM's may not: a proof is for one salt.
+ * After OK or DENY by doubtful credentials: may the same answer be judged by c,
+ * which are not? SCRAM's may not: a proof is for one salt.
  */
 bool auth_can_judge_again(const struct auth *a, const struct credentials *c);
 /* Do so: body is that of the step before. */

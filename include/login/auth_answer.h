@@ -3,6 +3,7 @@
 #ifndef LOGIN_AUTH_ANSWER_H
 #define LOGIN_AUTH_ANSWER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,7 +24,8 @@ struct auth_field {
 
 /* All zero to begin. */
 struct auth_answer {
-	unsigned results;		/* ended: that of the search_path, ours */
+	uint16_t results;		/* ended: that of the search_path, ours */
+	bool denied;	/* it has failed in a way that is the server's answer */
 	unsigned heard;			/* bytes of messages; the caller counts */
 	struct auth_field name, secret;	/* name is never NULL, nor empty */
 	char why[64];			/* for the log */

@@ -107,14 +107,23 @@ struct auth_news {
 	struct credentials *found;	/* borrowed; NULL: no row */
 	const char *name;		/* borrowed; of the row */
 	const struct err *why;		/* NULL, or: there is no answer */
+	bool denied;	/* if so: a server was asked, and says that it has none */
 };
 /*
- * The fetch of e is over: keep the answer, and tell those whom it serves. Returns
- * whether others wait for a later one. Else e may be gone.
+ * The fetch of e is over: keep the answer, and tell those whom it serves. What was
+ * kept before counts no more if a server denies it. Returns whether others wait for
+ * a later fetch. Else e may be gone.
  */
 bool auth_entry_put(struct auth_entry *e, const struct auth_news *n);
+/* The fetch of e has ended before it was asked. Returns the same as a put. */
+bool auth_entry_give_up(struct auth_entry *e);
+/* Nobody waits for e, and it has no answer that a later login could use. */
+bool auth_entry_is_unwanted(const struct auth_entry *e);
 
-/* Forget one name, in all databases; returns how many answers that were. */
+/*
+ * Forget one name, in all databases: answers for it, and answers for another name
+ * that have led to it. Returns how many that were.
+ */
 size_t auth_cache_forget(struct auth_cache *c, const char *user);
 /* Forget all answers; those that are on their way are asked for again. */
 void auth_cache_clear(struct auth_cache *c);

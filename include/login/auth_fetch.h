@@ -29,9 +29,14 @@ void auth_fetch_begin(struct sessions *ss, struct auth_entry *e,
 bool auth_fetch_is_vain(const struct sessions *ss, const struct auth_entry *e,
     usec_t now);
 
+/*
+ * Somebody waits for e, or no more: a fetch that nobody waits for, and whose query
+ * no server has had, ends without one at the next tick.
+ */
+void auth_fetch_want(struct auth_entry *e);
 /* By mail of another worker, on this one's thread: f is to be asked, or is back. */
 void auth_fetch_arrive(struct sessions *ss, struct auth_fetch *f);
-/* From the janitor: those that another worker had no room for. */
+/* From the janitor: those that another worker had no room for, or nobody wants. */
 void auth_fetch_tick(struct sessions *ss);
 /* Its client is gone, and no thread runs: f is of no use. */
 void auth_fetch_discard(struct auth_fetch *f);

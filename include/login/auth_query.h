@@ -30,6 +30,7 @@ struct auth_errand {
 	bool has_database;		/* the client: there is the one it named */
 	bool cached;			/* the answer was kept: it may have changed */
 	uint64_t after;			/* if so: a later fetch knows better */
+	unsigned knows;			/* the worker whose cache that was */
 	struct login_hold *hold;	/* owned by login_cached.c; NULL */
 	unsigned home;			/* the worker to come back to */
 	void (*landed)(struct client *c);	/* goes on with it there; NULL:

@@ -60,6 +60,13 @@ enum tally_result { TALLY_OK, TALLY_FAILED, TALLY_RESULTS };
 enum tally_limit { TALLY_LIMIT_NAMES(X) TALLY_LIMITS };
 #undef X
 
+/* What auth_query_cache has done for logins (spec/authentication.md section 6.1). */
+#define TALLY_CACHE_NAMES(X) X(hit) X(old) X(miss) X(stale)
+
+#define X(name) TALLY_CACHE_##name,
+enum tally_cache { TALLY_CACHE_NAMES(X) TALLY_CACHES };
+#undef X
+
 #define TALLY_METHODS 16			/* as enum auth_type, or more */
 #define TALLY_CLASSES (36 * 36 + 1)	/* SQLSTATE classes; at last: none */
 

@@ -144,6 +144,8 @@ struct sessions {
 					 * none yet */
 	struct auth_fetch *fetches;	/* owned, DL: questions for another
 					 * worker that has no room */
+	struct auth_fetch *asking;	/* DL: those that a client of this worker
+					 * asks */
 
 	/* lists of time-outs with one duration each */
 	struct timeout_list login_list;		/* clients since connect */

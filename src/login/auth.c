@@ -93,7 +93,7 @@ void auth_end(struct auth *a)
 	credentials_unref(&a->typed);
 }
 
-/* A wrong password, or one that is newer than what it was compared with. */
+/* What it was compared with may be out of date, whether it fits or not. */
 static bool may_judge_again(const struct auth *a)
 {
 	return a->request.doubtful && a->method != NULL &&
@@ -103,7 +103,7 @@ static bool may_judge_again(const struct auth *a)
 /* A result that is final ends the exchange: each is good for one attempt. */
 static enum auth_result settle(struct auth *a, enum auth_result r)
 {
-	if (r == AUTH_OK || (r == AUTH_DENY && !may_judge_again(a)))
+	if ((r == AUTH_OK || r == AUTH_DENY) && !may_judge_again(a))
 		close_exchange(a);
 	return r;
 }

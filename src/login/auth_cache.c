@@ -80,17 +80,22 @@ static void drop(struct auth_entry *e)
 	mem_delete(MEM_ANSWER, e, size_of(e));
 }
 
-/* The answer is gone; the entry stays as long as somebody needs it. */
-static void forget(struct auth_entry *e)
+/* The answer is gone, for those who wait, too. */
+static void disown(struct auth_entry *e)
 {
 	struct auth_wait *w;
 
-	e->least = e->cache->last + 1;
 	DL_FOREACH(e->waits, w)
 		w->forgotten = true;
-	if (is_busy(e))
-		forget_answer(e);
-	else
+	forget_answer(e);
+}
+
+/* The same; the entry stays as long as somebody needs it. */
+static void forget(struct auth_entry *e)
+{
+	e->least = e->cache->last + 1;
+	disown(e);
+	if (!is_busy(e))
 		drop(e);
 }
 
@@ -206,8 +211,6 @@ struct auth_entry *auth_cache_get(struct auth_cache *c,
 
 	if (text == NULL)
 		return NULL;
-	/* entries that nobody waits for any more are of no use */
-	shrink(c, AUTH_ENTRY_NEW, AUTH_CACHE_ABSENT);
 	e = find(c, text, len);
 	if (e == NULL)
 		e = make(c, text, len);
@@ -300,6 +303,27 @@ static int keep(struct auth_entry *e, const struct auth_news *n)
 	return 0;
 }
 
+/* Returns whether somebody waits for another fetch. Else e may be gone. */
+static bool settle(struct auth_entry *e)
+{
+	const bool wanted = e->waits != NULL;
+
+	if (!wanted && e->state == AUTH_ENTRY_NEW)
+		drop(e);
+	return wanted;
+}
+
+bool auth_entry_give_up(struct auth_entry *e)
+{
+	e->fetch = NULL;
+	return settle(e);
+}
+
+bool auth_entry_is_unwanted(const struct auth_entry *e)
+{
+	return e->waits == NULL && e->state != AUTH_ENTRY_FOUND;
+}
+
 bool auth_entry_put(struct auth_entry *e, const struct auth_news *n)
 {
 	struct auth_cache *const c = e->cache;
@@ -308,7 +332,10 @@ bool auth_entry_put(struct auth_entry *e, const struct auth_news *n)
 	struct err nomem;
 
 	e->fetch = NULL;
+	if (why != NULL && n->denied && n->number >= e->least)
+		disown(e);
 	if (why == NULL && n->number >= e->least && keep(e, n) < 0) {
+		disown(e);
 		(void)err_nomem(&nomem);
 		why = &nomem;
 	}
@@ -317,10 +344,8 @@ bool auth_entry_put(struct auth_entry *e, const struct auth_news *n)
 		    n->number > w->after))
 			tell(w, why);
 	}
-	const bool wanted = e->waits != NULL;
+	const bool wanted = settle(e);
 
-	if (!wanted && e->state == AUTH_ENTRY_NEW)
-		drop(e);
 	shrink(c, AUTH_ENTRY_FOUND, c->max);
 	shrink(c, AUTH_ENTRY_ABSENT, AUTH_CACHE_ABSENT);
 	return wanted;
@@ -337,8 +362,13 @@ size_t auth_cache_forget(struct auth_cache *c, const char *user)
 		return 0;
 	HASH_ITER(hh, c->entries, e, next) {
 		/* the user is what a key begins with */
-		if (strcmp(e->key, user) != 0)
+		if (strcmp(e->key, user) != 0 &&
+		    (e->name == NULL || strcmp(e->name, user) != 0)) {
+			/* nobody knows yet to which name that leads */
+			if (e->fetch != NULL)
+				e->least = c->last + 1;
 			continue;
+		}
 		n += e->state != AUTH_ENTRY_NEW;
 		forget(e);
 	}

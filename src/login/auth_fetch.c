@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: ISC */
 #include "login/auth_fetch.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <utlist.h>
 
@@ -19,14 +20,16 @@
 #include "session/sessions.h"
 
 struct auth_fetch {
-	struct auth_fetch *prev, *next;	/* of ss->fetches: DL */
+	struct auth_fetch *prev, *next;	/* of ss->fetches, or ss->asking: DL */
 	struct auth_entry *entry;	/* borrowed; its home's: touched there */
 	unsigned home;			/* the worker that has the entry */
 	struct client *client;		/* borrowed; NULL: none asks, here */
 	struct database *db;		/* borrowed: the login's own; or NULL */
 	uint64_t number;		/* of the cache */
 	usec_t asked;			/* when it began, by the clock of home */
+	atomic_bool unwanted;		/* nobody waits: by home, for all */
 	bool sent;			/* a server had the query */
+	bool spared;			/* none had it, as it was unwanted */
 	bool done;			/* query has the answer, or why says why not */
 	struct auth_query query;	/* and its answer */
 	struct err why;
@@ -55,8 +58,11 @@ static void conclude(struct sessions *ss, struct auth_fetch *f)
 		.found = f->query.found,
 		.name = f->query.name,
 		.why = f->done ? NULL : &f->why,
+		.denied = f->query.answer.denied,
 	};
-	const bool again = auth_entry_put(e, &news);
+	/* somebody may have come since */
+	const bool again = f->spared ? auth_entry_give_up(e) :
+	    auth_entry_put(e, &news);
 
 	f->query.errand = NULL;
 	free_fetch(f);
@@ -149,6 +155,7 @@ static void on_leave(struct client *c)
 	auth_query_leave(c);
 	catalog_count_request(ss->catalog, -1);
 	ss->logins--;
+	DL_DELETE(ss->asking, f);
 	c->fetch = NULL;
 	f->client = NULL;
 	if (!f->done && f->why.code[0] == '\0')
@@ -196,6 +203,7 @@ static void ask_here(struct sessions *ss, struct auth_fetch *f)
 	}
 	catalog_count_request(ss->catalog, 1);
 	ss->logins++;
+	DL_APPEND(ss->asking, f);
 	c->fetch = f;
 	f->client = c;
 	c->db = f->db;
@@ -266,6 +274,27 @@ void auth_fetch_arrive(struct sessions *ss, struct auth_fetch *f)
 		ask_here(ss, f);
 }
 
+void auth_fetch_want(struct auth_entry *e)
+{
+	if (e->fetch != NULL)
+		atomic_store_explicit(&e->fetch->unwanted,
+		    auth_entry_is_unwanted(e), memory_order_relaxed);
+}
+
+/* Strangers who have left already are not to fill the queue of the pool. */
+static void spare_unwanted(struct sessions *ss)
+{
+	struct auth_fetch *f, *next;
+
+	DL_FOREACH_SAFE(ss->asking, f, next) {
+		if (f->sent || !atomic_load_explicit(&f->unwanted,
+		    memory_order_relaxed))
+			continue;
+		f->spared = true;
+		client_close(f->client, CLOSE_AUTH_QUERY_UNWANTED);
+	}
+}
+
 void auth_fetch_tick(struct sessions *ss)
 {
 	struct auth_fetch *const all = ss->fetches;
@@ -277,6 +306,7 @@ void auth_fetch_tick(struct sessions *ss)
 
 		post(ss, f, goes_home ? f->home : worker_of(ss, f));
 	}
+	spare_unwanted(ss);
 }
 
 void auth_fetch_discard(struct auth_fetch *f)

@@ -441,13 +441,31 @@ static int on_parameter(struct server *s, const struct auth_answer *a)
 	    refuse_memory(s) : 0;
 }
 
-static void log_error_response(const uint8_t *body, size_t len)
+/*
+ * These say nothing about the query: the server goes down, is short of something,
+ * or has lost patience (PostgreSQL docs, PostgreSQL Error Codes).
+ */
+static bool is_passing(const char *code)
+{
+	static const char *const starts[] = { "08", "40", "53", "55P03", "57",
+		"58" };
+
+	for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
+		if (strncmp(code, starts[i], strlen(starts[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void note_error(struct auth_query *q, const uint8_t *body, size_t len)
 {
 	struct report r;
 
-	if (report_parse(&r, body, len) == 0)
-		log_error("S: error in auth_query: %s: %s", r.severity,
-		    r.message);
+	q->answer.denied = true;
+	if (report_parse(&r, body, len) < 0)
+		return;
+	q->answer.denied = !is_passing(r.code);
+	log_error("S: error in auth_query: %s: %s", r.severity, r.message);
 }
 
 /* Returns -1 when s was closed. */
@@ -470,9 +488,10 @@ static int on_message(struct server *s, char type, const uint8_t *body,
 		server_set_phase(s, SERVER_PHASE_POOLED);
 		return 0;
 	case AUTH_ANSWER_ERROR:
-		log_error_response(body, len);
+		note_error(q, body, len);
 		break;
 	case AUTH_ANSWER_BAD:
+		q->answer.denied = true;
 		break;
 	}
 	/* of the login nothing may be left once s is closed */

@@ -108,11 +108,25 @@ static void fetch(struct client *c, struct auth_entry *e)
 		    "bouncer resources exhaustion" } });
 }
 
+static void count_use(const struct client *c, enum tally_cache use)
+{
+	c->ss->tally.auth_query_cache[use][0]++;
+}
+
 /* --- the hold --- */
+
+static void wait_no_more(struct login_hold *h)
+{
+	struct auth_entry *const e = h->wait.entry;
+
+	auth_wait_end(&h->wait);
+	if (e != NULL)
+		auth_fetch_want(e);
+}
 
 static void forget_outcome(struct login_hold *h)
 {
-	auth_wait_end(&h->wait);
+	wait_no_more(h);
 	timeout_stop(&h->patience);
 	credentials_unref(&h->found);
 	mem_free(h->name);
@@ -170,8 +184,11 @@ static void on_ready(struct auth_wait *w, const struct auth_entry *e,
 	} else if (e->state == AUTH_ENTRY_FOUND) {
 		h->found = credentials_ref(e->found);
 		h->name = mem_strdup(e->name);
-		if (h->name == NULL)
+		if (h->name == NULL) {
+			/* the old one is not what a server says */
 			h->outcome = OUTCOME_VAIN;
+			h->wait.forgotten = true;
+		}
 	}
 	go_on_soon(h);
 }
@@ -181,7 +198,7 @@ void login_cached_late(struct timeout *t)
 	struct login_hold *const h =
 	    container_of(t, struct login_hold, patience);
 
-	auth_wait_end(&h->wait);
+	wait_no_more(h);
 	h->outcome = OUTCOME_VAIN;
 	go_on_soon(h);
 }
@@ -208,7 +225,9 @@ static void await(struct client *c, struct login_hold *h, struct auth_entry *e,
 	const bool asked = e->fetch != NULL;
 
 	auth_wait_begin(&h->wait, e, after);
-	if (!asked)
+	if (asked)
+		auth_fetch_want(e);
+	else
 		fetch(c, e);
 }
 
@@ -267,12 +286,18 @@ static void go_on(struct client *c, struct credentials *found, const char *name)
 		c->role->query(c)->answered(c);
 }
 
-static void use(struct client *c, struct auth_entry *e)
+static void note_use(struct client *c, const struct auth_entry *e)
 {
 	struct auth_errand *const q = c->login->query.errand;
 
 	q->cached = e->found != NULL;
 	q->after = auth_cache_last(e->cache);
+	q->knows = c->ss->worker;
+}
+
+static void use(struct client *c, struct auth_entry *e)
+{
+	note_use(c, e);
 	go_on(c, e->found, e->name);
 }
 
@@ -282,8 +307,7 @@ static void use_old(struct client *c, struct login_hold *h,
 {
 	struct auth_query *const q = &c->login->query;
 
-	q->errand->cached = true;
-	q->errand->after = auth_cache_last(e->cache);
+	note_use(c, e);
 	const int rc = take(c, e->found, e->name);
 
 	h->stage = STAGE_WATCHES;
@@ -303,12 +327,18 @@ static int keep_old(struct login_hold *h, const struct auth_entry *e)
 
 void login_cached_ask(struct client *c)
 {
+	static const enum tally_cache uses[] = {
+		[AUTH_AGE_NONE] = TALLY_CACHE_miss,
+		[AUTH_AGE_YOUNG] = TALLY_CACHE_hit,
+		[AUTH_AGE_OLD] = TALLY_CACHE_old,
+	};
 	const struct auth_ages how = ages(c->ss);
 	struct auth_entry *const e = entry_of(c);
 
 	const enum auth_age age = e == NULL ? AUTH_AGE_NONE :
 	    auth_entry_age(e, &how, time_now());
 
+	count_use(c, uses[age]);
 	if (age == AUTH_AGE_YOUNG) {
 		use(c, e);
 		return;
@@ -379,9 +409,13 @@ bool login_cached_doubts_refusal(struct client *c,
 	if (h->refusal == NULL)
 		return false;
 	q->cached = false;
-	if (h->outcome != OUTCOME_ANSWER || h->number <= q->after) {
+	/* fetches of another worker's cache have other numbers */
+	const uint64_t after = q->knows == c->ss->worker ? q->after :
+	    auth_cache_last(e->cache);
+
+	if (h->outcome != OUTCOME_ANSWER || h->number <= after) {
 		forget_outcome(h);
-		await(c, h, e, q->after);
+		await(c, h, e, after);
 	}
 	/* whoever hangs up meanwhile has made a guess */
 	login_examine(c, h->body_len > 0 ? h->body_len : 1);
@@ -407,32 +441,43 @@ void login_cached_note(struct client *c, const uint8_t *body, size_t len)
 
 /* --- the wait is over --- */
 
+/* There is no answer, and none that was kept. */
+static void turn_away_vain(struct client *c, struct login_hold *h)
+{
+	struct err *const why = h->error;
+
+	h->error = NULL;
+	login_cached_end(c->login);
+	if (why != NULL)
+		login_turn_away(c, why);
+	else
+		turn_away_memory(c);
+	mem_free(why);
+}
+
 static void on_asked(struct client *c, struct login_hold *h)
 {
 	const bool vain = h->outcome == OUTCOME_VAIN;
-	const bool falls_back = vain && h->old != NULL && !h->wait.forgotten;
-	struct credentials *found = falls_back ? h->old : h->found;
-	char *const name = falls_back ? h->old_name : h->name;
-	struct err *const why = h->error;
 
-	if (falls_back) {
+	if (vain && (h->old == NULL || h->wait.forgotten)) {
+		turn_away_vain(c, h);
+		return;
+	}
+	struct credentials *found = vain ? h->old : h->found;
+	char *const name = vain ? h->old_name : h->name;
+
+	if (vain) {
 		h->old = NULL;
 		h->old_name = NULL;
+		count_use(c, TALLY_CACHE_stale);
 	} else {
 		h->found = NULL;
 		h->name = NULL;
 	}
-	h->error = NULL;
 	login_cached_end(c->login);
-	if (vain && !falls_back && why != NULL)
-		login_turn_away(c, why);
-	else if (vain && !falls_back)
-		turn_away_memory(c);
-	else
-		go_on(c, found, name);
+	go_on(c, found, name);
 	credentials_unref(&found);
 	mem_free(name);
-	mem_free(why);
 }
 
 static void refuse_changed(struct client *c)
@@ -449,48 +494,97 @@ static void refuse_changed(struct client *c)
 	login_deny(c, &why);
 }
 
-static void on_proven(struct client *c, struct login_hold *h)
+static void enter(struct client *c, struct login_hold *h)
 {
 	const struct iovec said = { h->said, h->said_len };
 
-	if (h->outcome == OUTCOME_VAIN && !h->wait.forgotten) {
-		login_log(c, LEVEL_INFO, "auth_query cannot be asked: login by "
-		    "its cached answer (auth_query_cache_stale)");
-	} else if (h->outcome == OUTCOME_VAIN || !is_same(c, h)) {
-		login_cached_end(c->login);
-		refuse_changed(c);
-		return;
-	}
-	/* from now on it is as good as new */
 	h->said = NULL;
 	login_cached_end(c->login);
 	login_enter_pool(c, &said);
 	mem_free(said.iov_base);
 }
 
-/* What was compared with is not what is true. */
-static void on_changed(struct client *c, struct login_hold *h)
+/* No secret has been proven: it may be another one by now. */
+static bool proves_name_alone(const struct login *l)
 {
-	struct login *const l = c->login;
+	return l->method == AUTH_TRUST || l->method == AUTH_CERT ||
+	    l->method == AUTH_PEER || l->method == AUTH_GSS;
+}
+
+static bool is_same_name(const struct login *l, const struct login_hold *h)
+{
+	return h->found != NULL && strcmp(h->name, l->query.name) == 0;
+}
+
+/* From now on the new secret is what is known of the user. */
+static void adopt_found(struct login *l, const struct login_hold *h)
+{
+	credentials_unref(&l->query.found);
+	l->query.found = credentials_ref(h->found);
+	credentials_unref(&l->asked_for);
+	l->asked_for = credentials_ref(h->found);
+}
+
+static bool can_judge_again(const struct login *l, const struct login_hold *h)
+{
+	return h->body != NULL && is_same_name(l, h) &&
+	    auth_can_judge_again(&l->auth, h->found);
+}
+
+/* By what is true, what was compared with another secret. */
+static void judge_again(struct client *c, struct login_hold *h)
+{
 	char *const body = h->body;
 	const size_t len = h->body_len;
 	struct credentials *found = h->found;
-	const struct auth_refusal why = *h->refusal;
-	const bool again = body != NULL && strcmp(h->name, l->query.name) == 0 &&
-	    auth_can_judge_again(&l->auth, found);
 
 	h->body = NULL;
 	h->found = NULL;
-	login_cached_end(l);
-	if (again) {
-		login_judge_again(c, found, &(struct iovec){ body, len });
-	} else {
-		login_log(c, LEVEL_INFO, "the password has changed since "
-		    "auth_query was asked: the next login will use it");
-		login_deny_uncounted(c, &why);
-	}
+	login_cached_end(c->login);
+	login_judge_again(c, found, &(struct iovec){ body, len });
 	credentials_unref(&found);
 	secmem_free(body);
+}
+
+static void on_proven(struct client *c, struct login_hold *h)
+{
+	struct login *const l = c->login;
+	const bool vain = h->outcome == OUTCOME_VAIN;
+
+	if (vain && h->wait.forgotten) {
+		turn_away_vain(c, h);
+	} else if (vain) {
+		login_log(c, LEVEL_INFO, "auth_query cannot be asked: login by "
+		    "its cached answer (auth_query_cache_stale)");
+		count_use(c, TALLY_CACHE_stale);
+		enter(c, h);
+	} else if (is_same(c, h)) {
+		/* from now on it is as good as new */
+		enter(c, h);
+	} else if (proves_name_alone(l) && is_same_name(l, h)) {
+		adopt_found(l, h);
+		enter(c, h);
+	} else if (can_judge_again(l, h)) {
+		judge_again(c, h);
+	} else {
+		login_cached_end(l);
+		refuse_changed(c);
+	}
+}
+
+/* What was compared with is not what is true. */
+static void on_changed(struct client *c, struct login_hold *h)
+{
+	const struct auth_refusal why = *h->refusal;
+
+	if (can_judge_again(c->login, h)) {
+		judge_again(c, h);
+		return;
+	}
+	login_cached_end(c->login);
+	login_log(c, LEVEL_INFO, "the password has changed since "
+	    "auth_query was asked: the next login will use it");
+	login_deny_uncounted(c, &why);
 }
 
 static void on_refused(struct client *c, struct login_hold *h)

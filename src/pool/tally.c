@@ -120,6 +120,18 @@ static const char *limit_label(unsigned i, char *buf)
 	return tally_limit_name((enum tally_limit)i);
 }
 
+static const char *cache_label(unsigned i, char *buf)
+{
+	static const char *const names[TALLY_CACHES] = {
+#define X(name) #name,
+		TALLY_CACHE_NAMES(X)
+#undef X
+	};
+
+	(void)buf;
+	return names[i];
+}
+
 static const char *method_label(unsigned i, char *buf)
 {
 	(void)buf;
@@ -135,7 +147,8 @@ static const struct kind SOURCE = { "source", source_label },
     SIDE = { "side", side_label }, RESULT = { "result", result_label },
     CLASS = { "sqlstate_class", class_label },
     REASON = { "reason", reason_label }, LIMIT = { "limit", limit_label },
-    METHOD = { "method", method_label }, NONE = { NULL, NULL };
+    METHOD = { "method", method_label }, USE = { "use", cache_label },
+    NONE = { NULL, NULL };
 
 /* --- tables --- */
 

@@ -234,6 +234,69 @@ static void test_failure_ends_all_waits_and_keeps_the_answer(void **state)
 	assert_int_equal(find("ann")->state, AUTH_ENTRY_FOUND);
 }
 
+static void test_denial_ends_the_answer_that_was_kept(void **state)
+{
+	struct auth_entry *const e = get("ann");
+	struct err why;
+
+	(void)state;
+	put(e, "x", 0);
+	auth_wait_begin(&waiters[0].wait, e, auth_cache_last(cache));
+	err_set(&why, ERRCODE_PROTOCOL_VIOLATION, "locked");
+	assert_false(auth_entry_put(e, &(struct auth_news){
+	    .number = auth_cache_begin(cache), .why = &why, .denied = true }));
+	assert_string_equal(waiters[0].secret, "!");
+	assert_true(waiters[0].wait.forgotten);
+	assert_null(find("ann"));
+}
+
+static void test_fetch_given_up_is_asked_again_if_somebody_waits(void **state)
+{
+	struct auth_entry *const e = get("ann");
+
+	(void)state;
+	e->fetch = FETCH;
+	auth_wait_begin(&waiters[0].wait, e, 0);
+	assert_false(auth_entry_is_unwanted(e));
+	assert_true(auth_entry_give_up(e));
+	assert_int_equal(waiters[0].told, 0);
+	e->fetch = FETCH;
+	auth_wait_end(&waiters[0].wait);
+	assert_true(auth_entry_is_unwanted(e));
+	assert_false(auth_entry_give_up(e));
+	assert_null(find("ann"));
+}
+
+static void test_known_answer_is_asked_again_for_nobody(void **state)
+{
+	struct auth_entry *const e = get("ann");
+
+	(void)state;
+	put(e, "x", 0);
+	assert_false(auth_entry_is_unwanted(e));
+}
+
+static void test_forget_finds_the_name_that_another_leads_to(void **state)
+{
+	struct auth_entry *const under_way = get("ANN");
+
+	(void)state;
+	put(get("Ann"), "x", 0);	/* the row has ann */
+	const uint64_t begun = auth_cache_begin(cache);
+
+	under_way->fetch = FETCH;
+	auth_wait_begin(&waiters[0].wait, under_way, 0);
+	assert_int_equal(auth_cache_forget(cache, "ann"), 1);
+	assert_null(find("Ann"));
+	struct credentials *c = credentials_new("x");
+
+	assert_true(auth_entry_put(under_way, &(struct auth_news){
+	    .number = begun, .found = c, .name = "ann" }));
+	credentials_unref(&c);
+	assert_int_equal(waiters[0].told, 0);
+	auth_wait_end(&waiters[0].wait);
+}
+
 static void test_forgotten_answer_is_none_when_it_comes(void **state)
 {
 	struct auth_entry *const e = get("ann");
@@ -326,6 +389,10 @@ int main(void)
 		TEST(test_entry_that_somebody_waits_for_stays),
 		TEST(test_wait_ends_by_a_fetch_that_began_later),
 		TEST(test_failure_ends_all_waits_and_keeps_the_answer),
+		TEST(test_denial_ends_the_answer_that_was_kept),
+		TEST(test_fetch_given_up_is_asked_again_if_somebody_waits),
+		TEST(test_known_answer_is_asked_again_for_nobody),
+		TEST(test_forget_finds_the_name_that_another_leads_to),
 		TEST(test_forgotten_answer_is_none_when_it_comes),
 		TEST(test_clear_forgets_all),
 		TEST(test_same_secret_keeps_what_was_derived),

@@ -1,10 +1,14 @@
 # test_auth_query_cache.py - answers of auth_query that are kept.
 # SPDX-License-Identifier: ISC
+import os
+import pwd
+
 import pytest
 
 import harness
 import pq
-from harness import BIG, REFERENCE, wait_until
+from harness import BIG, REFERENCE, is_forced, wait_until
+from test_counters import counters
 from test_login import refused, secret
 
 pytestmark = [
@@ -251,6 +255,35 @@ def test_server_that_hangs_is_none_that_can_be_asked(pooler, roles):
     latch.open()
 
 
+@pytest.mark.parametrize("error,serves", [
+    ("raise exception 'ann is locked'", False),
+    ("raise division_by_zero", False),
+    ("raise exception using errcode = '53200'", True),
+    ("raise query_canceled", True)])
+def test_error_of_the_query_is_what_the_server_says(pooler, roles, pg, error,
+                                                    serves):
+    """unless it is short of something: an old answer is used if none can be"""
+    p = caching(pooler, OLD)
+    assert enter(p) == "1"
+    pg.sql("create or replace function auth_ask(text) returns setof auth_roles "
+           "language plpgsql security definer as $$ begin %s; end $$" % error,
+           db="p0")
+    for _ in range(2):
+        if serves:
+            assert enter(p) == "1"
+        else:
+            assert deny(p) == "bouncer config error"
+
+
+def test_answer_that_is_none_ends_the_old_one(pooler, roles, pg):
+    p = caching(pooler, OLD)
+    assert enter(p) == "1"
+    pg.sql("create or replace function auth_ask(text) returns setof auth_roles "
+           "language sql security definer as $$ select null, 'x' $$", db="p0")
+    assert deny(p) == "bouncer config error"
+    assert deny(p) == "bouncer config error"
+
+
 # --- what has changed ------------------------------------------------------
 
 @pytest.mark.parametrize("method,kind", [
@@ -317,6 +350,46 @@ def scram_wrong(c):
         c._auth("ann", "wrong", body)
 
 
+@pytest.mark.parametrize("method,kinds", [
+    ("plain", ["plain", "scram", "md5"]), ("md5", ["plain", "md5"])])
+def test_same_password_stored_anew_is_right(pooler, roles, method, kinds):
+    """by an old answer, and by the new one: it is no other password"""
+    p = caching(pooler, OLD, auth_type=method, auth_failure_delay=3600)
+    for kind in kinds * 2:
+        roles.put("ann", pq_secret(kind))
+        assert enter(p, "s3cret 'é") == "1"
+    roles.put("ann", "another")
+    assert deny(p, "s3cret 'é") == "password authentication failed"
+
+
+@pytest.mark.parametrize("method", ["trust", "cert", "peer"])
+def test_new_password_is_nothing_to_who_proves_a_name(pooler, roles, certs,
+                                                      method):
+    p = caching(pooler, OLD, start=False, auth_type="hba",
+                **certs.accept("verify-ca"))
+    p.settings["auth_hba_file"] = p.put(
+        "hba.conf", "local all ann peer map=m\nhostssl all ann all %s\n"
+        "host all all all trust\n" % method.replace("peer", "cert"))
+    p.settings["auth_ident_file"] = p.put(
+        "ident.conf", "m %s ann\n" % pwd.getpwuid(os.getuid()).pw_name)
+    p.start()
+    certs.make("ann", "/CN=ann")
+
+    def login():
+        c = p.open(unix=method == "peer")
+        if method != "peer":
+            c.start_tls(certs.client_context("ann"))
+        with c.login("ann", database="p0") as c:
+            return c.value("select 1")
+    for i in range(3):
+        roles.put("ann", "password %d" % i)
+        assert login() == "1"
+    roles.drop("ann")
+    with pytest.raises(pq.PgError) as e:
+        login()
+    assert "failed" in e.value.message or "rejected" in e.value.message
+
+
 # --- forgetting ------------------------------------------------------------
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -333,6 +406,27 @@ def test_command_forgets_the_answer(pooler, roles, command, workers):
     asked = roles.asked()
     assert enter(p, user="bob") == "1"
     assert roles.asked() == asked + (command == "reload")
+
+
+@pytest.mark.parametrize("under_way", [False, True])
+def test_forget_knows_the_name_that_another_leads_to(pooler, roles, under_way):
+    p = pooler({"p0": "user=app"}, userlist=LIST, auth_user="asker",
+               auth_query="select name, secret from auth_ask(lower($1))",
+               auth_query_cache=3600, auth_type="plain")
+    assert enter(p, user="ANN") == "1"
+    if under_way:
+        latch = roles.hang()
+        c = p.open().login("Ann", database="p0", wait=False)
+        wait_until(lambda: roles.asked() == 2)
+        p.admin("forget user ann")
+        latch.open()
+        c.finish_login("Ann", "x")
+        assert roles.asked() == 3
+        return
+    roles.drop("ann")
+    assert enter(p, user="ANN") == "1"
+    p.admin("forget user ann")
+    assert deny(p, user="ANN") == "password authentication failed"
 
 
 def test_answer_under_way_is_none_any_more_after_forget(pooler, roles, pg):
@@ -378,6 +472,50 @@ def test_login_that_leaves_takes_no_answer_from_others(pooler, roles):
     assert roles.asked() == 1
 
 
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("dbs", ["own", "other", "star"])
+def test_strangers_who_left_leave_no_query_behind(pooler, roles, workers, dbs):
+    """each name would wait for a server, and others behind it"""
+    p = caching(pooler, auth_type="plain", workers=workers, dbs={
+        "own": {"p0": "user=app"}, "star": {"*": "user=app"},
+        "other": {"p0": "user=app", "p1": "auth_dbname=p0 user=app",
+                  "p2": "auth_dbname=p0 user=app"}}[dbs])
+    con = p.console()
+    con.query("pause")
+    for i in range(60):
+        name = {"own": "p0", "other": "p%d" % (i % 3), "star": "x%d" % i}[dbs]
+        p.open().login("ghost%d" % i, database=name, wait=False).close(
+            polite=False)
+    wait_until(lambda: lookups(p) == 0)
+    stays = p.open().login("ann", database="p0", wait=False)
+    leaves = p.open().login("ann", database="p0", wait=False)
+    wait_until(lambda: lookups(p) == 1)
+    leaves.close(polite=False)
+    con.query("resume")
+    assert stays.finish_login("ann", "x").value("select 1") == "1"
+    assert roles.asked() == 1
+
+
+def lookups(p):
+    return sum(int(r["cl_waiting"]) for r in p.show("pools", user="asker"))
+
+
+def test_answer_is_wanted_by_who_comes_later(pooler, roles):
+    """the first login leaves, and another one comes before that is noticed"""
+    p = caching(pooler, auth_type="plain", workers=2, auth_dbname="p0",
+                dbs={"p%d" % i: "dbname=p0 user=app" for i in range(4)})
+    con = p.console()
+    con.query("pause")
+    conns = []
+    for i in range(40):
+        db = "p%d" % (i % 4)
+        p.open().login("ann", database=db, wait=False).close(polite=False)
+        conns.append(p.open().login("ann", database=db, wait=False))
+    con.query("resume")
+    for c in conns:
+        assert c.finish_login("ann", "x").value("select 1") == "1"
+
+
 def test_login_in_pieces_is_the_same(pooler, roles):
     p = caching(pooler, OLD, auth_type="plain")
     for _ in range(3):
@@ -401,6 +539,25 @@ def test_password_behind_the_startup_packet_is_read(pooler, roles):
         c.close()
 
 
+@pytest.mark.skipif(not is_forced(), reason="nothing can be forced")
+def test_wrong_password_at_another_worker_asks_once(pooler, roles):
+    """the worker that has a part of the pool counts queries of its own"""
+    p = caching(pooler, start=False, workers=2, auth_type="plain",
+                default_pool_size=16, dbs={"p0": ""}, auth_failure_delay=0)
+    p.env.update(PARTS_FORCE="1", PGSLUICE_FORCE="moves")
+    p.start()
+    roles.put("app", "apppw")
+    with p.raw("app", password="apppw") as c:
+        assert c.value("select 1") == "1"
+    wait_until(lambda: "has a part at worker" in p.log)
+    for i in range(40):
+        deny(p, user="ghost%d" % i)
+    for _ in range(10):
+        before = roles.asked()
+        deny(p, "wrong", "app")
+        assert roles.asked() <= before + 1
+
+
 @pytest.mark.parametrize("database", ["p0", "p1", "p2", "p3"])
 def test_other_worker_asks(pooler, roles, database):
     """auth_dbname may belong to another worker: the answer is kept here"""
@@ -413,3 +570,26 @@ def test_other_worker_asks(pooler, roles, database):
     assert deny(p, "new", db=database) == "SASL authentication failed"
     assert enter(p, "new", db=database) == "1"
     assert deny(p, db=database) == "SASL authentication failed"
+
+
+def test_uses_are_counted(pooler, roles):
+    """SHOW COUNTERS: of each login by auth_query"""
+    p = caching(pooler, auth_type="plain")
+
+    def uses():
+        return {label[4:]: n for (name, label), n in counters(p).items()
+                if name == "auth_query_cache"}
+    enter(p)
+    enter(p)
+    deny(p, "wrong")
+    assert uses() == {"miss": 1, "hit": 2}
+    p.admin("set auth_query_cache = '%s'" % OLD)
+    enter(p)
+    enter(p)
+    assert uses() == {"miss": 2, "hit": 2, "old": 1}
+    roles.go_down()
+    try:
+        enter(p)
+    finally:
+        roles.come_back()
+    assert uses() == {"miss": 2, "hit": 2, "old": 2, "stale": 1}
