@@ -30,7 +30,11 @@ static uint64_t bit(int i)
 
 bool relay_is_cut(const struct relay_up *up)
 {
-	return up->have < up->size && up->size <= SQL_TEXT_MAX &&
+	/* what resets something in a longer one is read that far */
+	if (up->size > SQL_TEXT_MAX)
+		return up->have < SQL_TEXT_MAX && up->c->brought != NULL &&
+		    up->watched;
+	return up->have < up->size &&
 	    (up->named || up->watched || up->c->relay.start != NULL ||
 	    up->c->brought != NULL);
 }

@@ -90,6 +90,7 @@ static bool is_read(const struct relay_up *up)
 static void note_sets(struct relay_up *up, const char *sql, const uint8_t *end)
 {
 	const size_t n = (size_t)(end - (const uint8_t *)sql);
+	const size_t head = (size_t)(sql - (const char *)up->m);
 	const uint32_t effects = relay_effects(up);
 
 	dialect_note(up->s, &(struct dialect_text){ sql, n, effects,
@@ -97,6 +98,10 @@ static void note_sets(struct relay_up *up, const char *sql, const uint8_t *end)
 	if (is_read(up))
 		keep_resets_note(up->c, up->s, &(struct keep_resets_text){
 			.sql = sql, .n = n, .effects = effects });
+	/* so much of it is here, however it has come: see relay_is_cut() */
+	else if (up->c->brought != NULL && head + n >= SQL_TEXT_MAX)
+		keep_resets_note(up->c, up->s, &(struct keep_resets_text){
+			.sql = sql, .n = SQL_TEXT_MAX - head });
 }
 
 /* Anything may be set, under any name. */
@@ -526,6 +531,10 @@ void relay_watch_bind(const struct relay_up *up, const struct prepared *stmt,
 	/* a Bind of a few bytes is not to cost a look at a megabyte */
 	if (prepared_text_is_long(stmt->len)) {
 		t->unread = true;
+		if (up->c->brought != NULL && (effects & EFFECT_RESETS) != 0)
+			keep_resets_note(up->c, up->s,
+			    &(struct keep_resets_text){ .sql = text.sql,
+				.n = SQL_TEXT_MAX });
 		return;
 	}
 	keep_resets_note(up->c, up->s, &(struct keep_resets_text){

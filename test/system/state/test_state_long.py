@@ -239,3 +239,30 @@ def test_named_set_that_is_long_runs_later(pair):
     a.recv_until()
     assert b.value("select current_setting('my.later', true)") in (None, "")
     assert b.value("select current_setting('my.later', true)") in (None, "")
+
+
+RESETS = ["reset app.tenant", "set app.tenant to default", "reset all",
+          "begin; reset app.tenant; commit", "discard all"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("sql", RESETS)
+def test_a_long_text_resets_what_its_client_came_with(pooler, sql, way):
+    """the first 64 kB are read, in whatever pieces they come"""
+    if ";" in sql and way is not as_query:
+        pytest.skip("several statements")
+    p = pooler(default_pool_size=1, session_state="keep",
+               pool_mode="transaction")
+    a, b = p.raw(**{"app.tenant": "came"}), p.raw()
+    look = "select current_setting('app.tenant', true)"
+    data = way("%s /*%s*/" % (sql, pad(PROSE)))
+    for cuts in CUTS + [[data.index(b"set ") + 2], [9, 60000]]:
+        a.query("set app.tenant = 'own'")
+        assert a.value(look) == "own"
+        in_pieces(p, a, data, cuts)
+        assert b.value(look) == ""
+        assert a.value(look) == "came", cuts
+    # what is set to nothing stays so
+    a.query("set app.tenant = ''")
+    in_pieces(p, a, way("reset work_mem /*%s*/" % pad(PROSE)), [])
+    assert a.value(look) == ""
