@@ -242,7 +242,7 @@ def test_named_set_that_is_long_runs_later(pair):
 
 
 RESETS = ["reset app.tenant", "set app.tenant to default", "reset all",
-          "begin; reset app.tenant; commit", "discard all"]
+          "begin; reset app.tenant; commit"]
 
 
 @pytest.mark.parametrize("way", WAYS)
