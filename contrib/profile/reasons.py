@@ -55,7 +55,8 @@ ROWS = (
     ("TLS and ciphers", STRONG,
      "tls_ libssl: server_tls"),
     ("logins", STRONG,
-     "login_ auth_ scram_ saslprep md5_ credentials_ hba_ ident_ lobby_ user_ "
+     "login_ auth_ jwt_ jwks_ oauth_ bearer_ scram_ saslprep md5_ "
+     "credentials_ hba_ ident_ lobby_ user_ "
      "users_ osuser_ server_auth server_login server_password password_ "
      "passwords_ runner_ derive_ welcome_ startup_ "
      "offload_ libpam: libldap: libldap_r-2.5: ask_ldap ask_pam ldap_ peer_ "

@@ -15,13 +15,16 @@ struct hba_source;
 struct ident;
 struct ident_map;
 struct net_addr;
+struct oauth_options;
 
 /* What a rule says about logins that match; lives as long as its hba. */
 struct hba_rule {
 	enum auth_type method;
-	const struct ident_map *map;	/* cert, peer, gss: NULL = names are equal */
+	/* cert, peer, gss, oauth: NULL = names are equal */
+	const struct ident_map *map;
 	const char *krb_realm;	/* gss: of the principal; NULL or "": any */
 	bool include_realm;	/* gss: the name to look at has the realm */
+	const struct oauth_options *oauth;	/* oauth: never NULL */
 	const char *options;	/* ldap: the rest of the line; else "" */
 	unsigned line;		/* in the file where it stands */
 };

@@ -20,6 +20,7 @@ enum offload_lane {
 	OFFLOAD_PAM,
 	OFFLOAD_LDAP,
 	OFFLOAD_GSS,		/* steps of GSSAPI: keytabs, the KDC */
+	OFFLOAD_OAUTH,		/* tokens, and the files of their keys */
 	OFFLOAD_NAMES,		/* of OS users */
 	OFFLOAD_TLS,		/* handshakes with a long key */
 	OFFLOAD_CONFIG,		/* reading one, freeing the last */

@@ -28,6 +28,7 @@ struct auth_method {
 const struct auth_method *auth_method_find(const struct auth_request *rq);
 const struct auth_method *auth_basic(enum auth_type type);
 const struct auth_method *auth_cert(void);
+const struct auth_method *auth_oauth(void);
 const struct auth_method *auth_peer(void);
 const struct auth_method *auth_scram(void);
 #ifdef HAVE_GSSAPI

@@ -143,7 +143,12 @@ enum login_who login_identify(struct client *c, struct err *e);
 enum login_who login_find_user(struct client *c, struct err *e);
 /* ... for the user that auth_query has found. */
 int login_adopt(struct client *c, struct err *e);
-/* ... for the user whose password another service has found right. */
+/* By PAM, LDAP or a token: any name may be right, and exists once it was. */
+bool login_is_checked_elsewhere(enum auth_type method);
+/*
+ * ... for the user whom another service has found right: typed is the password,
+ * or NULL.
+ */
 int login_adopt_typed(struct client *c, struct credentials *typed,
     struct err *e);
 /*

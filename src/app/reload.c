@@ -279,6 +279,8 @@ void apply_threads(const struct app *app)
 	    set->auth_queue);
 	offload_limit(o, OFFLOAD_GSS, reload_share(app, set->auth_threads),
 	    set->auth_queue);
+	offload_limit(o, OFFLOAD_OAUTH, reload_share(app, set->auth_threads),
+	    set->auth_queue);
 	offload_limit(o, OFFLOAD_CONFIG, 1 + (int)app->hung.count,
 	    CONFIG_QUEUE);
 	offload_limit(o, OFFLOAD_TLS_FILES, 1, 1);

@@ -10,11 +10,13 @@
 
 #include "base/err.h"
 #include "base/input.h"
+#include "base/jwt.h"
 #include "base/mem.h"
 #include "conf/file.h"
 #include "conf/hba_list.h"
 #include "conf/hba_source.h"
 #include "conf/ident.h"
+#include "conf/oauth_options.h"
 
 enum connection { LOCAL, HOST, HOSTSSL, HOSTNOSSL, HOSTGSSENC, HOSTNOGSSENC };
 
@@ -22,6 +24,7 @@ struct rule {
 	struct hba_rule said;	/* first: what callers see */
 	char *options;		/* owned, of secmem */
 	char *realm;		/* owned: said.krb_realm */
+	struct oauth_options *oauth;	/* counted; NULL: another method */
 	const struct ident *maps;	/* borrowed from its hba */
 	enum connection connection;
 	struct hba_address address;
@@ -42,6 +45,7 @@ static void rule_free(struct rule *r)
 	hba_list_fini(&r->users);
 	secmem_free(r->options);
 	mem_free(r->realm);
+	oauth_options_unref(&r->oauth);
 	mem_free(r);
 }
 
@@ -112,6 +116,7 @@ static const struct method methods[] = {
 	{ .word = "peer", .type = AUTH_PEER },
 	{ .word = "cert", .type = AUTH_CERT },
 	{ .word = "ldap", .type = AUTH_LDAP },
+	{ .word = "oauth", .type = AUTH_OAUTH },
 	/* on a Unix socket "ident" is another word for peer */
 	{ .word = "ident", .type = AUTH_PEER, .foreign = true },
 	{ .word = "gss", .type = AUTH_GSS, .foreign = GSS_IS_FOREIGN },
@@ -119,7 +124,6 @@ static const struct method methods[] = {
 	{ .word = "pam", .foreign = true },
 	{ .word = "bsd", .foreign = true },
 	{ .word = "radius", .foreign = true },
-	{ .word = "oauth", .foreign = true },
 };
 
 static int set_method(const struct method *m, const struct hba_word *w,
@@ -202,8 +206,8 @@ static int take_map(const struct hba_word *w, struct rule *r, struct err *e)
 	if (w->len < key_len || memcmp(w->at, key, key_len) != 0)
 		return bad_option(w, e);
 	if (r->said.method != AUTH_CERT && r->said.method != AUTH_PEER &&
-	    r->said.method != AUTH_GSS)
-		return hba_bad(e, "neither peer, cert nor gss, but", w);
+	    r->said.method != AUTH_GSS && r->said.method != AUTH_OAUTH)
+		return hba_bad(e, "no method that takes a map, but", w);
 
 	char *const name = mem_strndup(w->at + key_len, w->len - key_len);
 	if (name == NULL)
@@ -214,13 +218,10 @@ static int take_map(const struct hba_word *w, struct rule *r, struct err *e)
 }
 
 /* PostgreSQL source: parse_hba_auth_opt(); what is not 1 is no. */
-static int take_option(const struct hba_word *w, struct rule *r,
-    struct err *e)
+static int take_gss(const struct hba_word *w, struct rule *r, struct err *e)
 {
 	struct hba_word value;
 
-	if (r->said.method != AUTH_GSS)
-		return take_map(w, r, e);
 	if (take_value(w, "include_realm=", &value)) {
 		r->said.include_realm = value.len == 1 && *value.at == '1';
 		return 0;
@@ -253,7 +254,22 @@ static bool is_gss_option(const struct hba_word *w)
 	return false;
 }
 
-static int take_options(struct hba_line *l, struct rule *r, struct err *e)
+static int take_option(const struct hba_word *w, const struct hba_place *at,
+    struct rule *r, struct err *e)
+{
+	const int rc = r->oauth == NULL ? 0 :
+	    oauth_options_take(r->oauth, w, at, e);
+
+	if (rc != 0)
+		return rc < 0 ? -1 : 0;
+	if (r->said.method == AUTH_GSS)
+		return take_gss(w, r, e);
+	return r->connection == HOSTGSSENC && GSS_IS_FOREIGN &&
+	    is_gss_option(w) ? 0 : take_map(w, r, e);
+}
+
+static int take_options(struct hba_line *l, const struct hba_place *at,
+    struct rule *r, struct err *e)
 {
 	struct hba_word w = { .at = "" };
 	enum hba_step step;
@@ -265,15 +281,18 @@ static int take_options(struct hba_line *l, struct rule *r, struct err *e)
 		return err_nomem(e);
 	memcpy(r->options, w.at, w.len);
 	r->said.options = r->options;
+	if (r->said.method == AUTH_OAUTH) {
+		r->said.oauth = r->oauth = oauth_options_new();
+		if (r->oauth == NULL)
+			return err_nomem(e);
+	}
 	while ((step = hba_line_next(l, &w)) == HBA_WORD) {
-		if (r->connection == HOSTGSSENC && GSS_IS_FOREIGN &&
-		    is_gss_option(&w))
-			continue;
-		if (take_option(&w, r, e) != 0)
+		if (take_option(&w, at, r, e) != 0)
 			return -1;
 	}
-	return step == HBA_END ? 0 : err_set(e, ERRCODE_CONFIG_FILE_ERROR,
-	    "an open quote");
+	if (step != HBA_END)
+		return err_set(e, ERRCODE_CONFIG_FILE_ERROR, "an open quote");
+	return r->oauth == NULL ? 0 : oauth_options_complete(r->oauth, e);
 }
 
 static int hba_take_fields(struct hba_line *l, const struct hba_place *at,
@@ -287,7 +306,7 @@ static int hba_take_fields(struct hba_line *l, const struct hba_place *at,
 		return -1;
 	if (take_method(l, r, e) != 0)
 		return -1;
-	return take_options(l, r, e);
+	return take_options(l, at, r, e);
 }
 
 /* Such a rule lets nobody in whom its method would not let in. */
@@ -295,6 +314,37 @@ static bool needs_another_line(const struct rule *r)
 {
 	return (r->said.method == AUTH_PEER && r->connection != LOCAL) ||
 	    (r->said.method == AUTH_CERT && r->connection != HOSTSSL);
+}
+
+/* Both are no mistake of the line, and let nobody in. 0, or -1 with e. */
+static int warn_of_oauth(const struct hba_place *at, const struct rule *r,
+    struct err *e)
+{
+	const char *const path = jwks_file_path(r->oauth->keys);
+	struct file_text f = { 0 };
+	struct jwks *keys = NULL;
+	struct err why;
+
+	if (r->connection != HOST && r->connection != HOSTSSL &&
+	    r->connection != HOSTNOGSSENC)
+		hba_warn(at, r->said.line, "the rule lets nobody in, because "
+		    "oauth needs TLS: write hostssl");
+	if (at->src->read(path, &f) == 0)
+		keys = jwks_parse(f.at, f.len, &why);
+	else if (errno == ENOMEM)
+		err_nomem(&why);
+	else
+		err_set(&why, ERRCODE_UNDEFINED_FILE, "%s", input_why(errno));
+	file_text_fini(&f);
+	if (keys == NULL && err_is_nomem(&why))
+		return err_nomem(e);
+	if (keys == NULL) {
+		err_prepend(&why, "the rule lets nobody in, because the JWKS "
+		    "file \"%s\" cannot be used: ", path);
+		hba_warn(at, r->said.line, why.text);
+	}
+	jwks_unref(&keys);
+	return 0;
 }
 
 static int take_rule(void *arg, struct hba_line *l,
@@ -316,6 +366,10 @@ static int take_rule(void *arg, struct hba_line *l,
 	if (needs_another_line(r))
 		hba_warn(at, l->number, "PostgreSQL refuses the method on such "
 		    "a line: peer is for local, cert for hostssl");
+	if (r->oauth != NULL && warn_of_oauth(at, r, e) != 0) {
+		rule_free(r);
+		return -1;
+	}
 	/* as in PostgreSQL, whose sockets of IPv6 take no client of IPv4 */
 	if (r->address.kind == HBA_NETWORK &&
 	    net_cidr_is_mapped(&r->address.network))

@@ -49,6 +49,8 @@ const struct auth_method *auth_method_find(const struct auth_request *rq)
 		return auth_peer();
 	if (rq->type == AUTH_GSS)
 		return auth_gss();
+	if (rq->type == AUTH_OAUTH)
+		return auth_oauth();
 	const struct auth_method *m = auth_basic(rq->type);
 
 	return m != NULL ? m : auth_ask(rq->type);
@@ -64,6 +66,7 @@ bool auth_can_bind(enum auth_type type)
 	case AUTH_LDAP:
 	case AUTH_PAM:
 	case AUTH_GSS:
+	case AUTH_OAUTH:
 		return false;
 	case AUTH_MD5:
 	case AUTH_SCRAM_SHA_256:

@@ -56,7 +56,7 @@ static int check_admission(struct client *c, struct err *e)
 	if (c->db->disabled)
 		return err_set(e, ERRCODE_PROTOCOL_VIOLATION,
 		    "database \"%s\" is disabled", name);
-	if (c->login->auth.typed != NULL &&
+	if (login_is_checked_elsewhere(c->login->method) &&
 	    login_adopt_typed(c, c->login->auth.typed, e) < 0)
 		return -1;
 	if (login_admit(c, e) < 0)

@@ -206,10 +206,10 @@ static int find_listed(struct client *c, struct user **user, struct err *e)
 	    err_set(e, ERRCODE_OUT_OF_MEMORY, "bouncer resources exhaustion");
 }
 
-/* By PAM or LDAP: any name may be right, and exists once it was. */
-static bool is_checked_elsewhere(enum auth_type type)
+bool login_is_checked_elsewhere(enum auth_type method)
 {
-	return type == AUTH_PAM || type == AUTH_LDAP;
+	return method == AUTH_PAM || method == AUTH_LDAP ||
+	    method == AUTH_OAUTH;
 }
 
 /* By a rule of HBA, or by none. */
@@ -221,7 +221,8 @@ static bool is_rejected(enum auth_type type)
 static enum login_who await_typed(const struct client *c, struct err *e)
 {
 	/* spec/authentication.md section 2 */
-	if (c->db == NULL || c->db->conf->auth_user == NULL)
+	if (c->login->method == AUTH_OAUTH || c->db == NULL ||
+	    c->db->conf->auth_user == NULL)
 		return LOGIN_KNOWN;
 	err_set(e, ERRCODE_PROTOCOL_VIOLATION, "bouncer config error");
 	return LOGIN_REFUSED;
@@ -263,8 +264,8 @@ enum login_who login_find_user(struct client *c, struct err *e)
 	/* whatever the name: nobody is asked, and none is told from others */
 	if (is_rejected(c->login->method))
 		return LOGIN_KNOWN;
-	return is_checked_elsewhere(c->login->method) ? await_typed(c, e) :
-	    login_user_find_known(c, e);
+	return login_is_checked_elsewhere(c->login->method) ?
+	    await_typed(c, e) : login_user_find_known(c, e);
 }
 
 /* A secret that is known already brings what was derived from it. */
@@ -336,7 +337,8 @@ int login_adopt_typed(struct client *c, struct credentials *typed,
 		    "bouncer resources exhaustion");
 	/* a newer line of the auth file would take away what is put now */
 	(void)user_credentials(c->ss->catalog, u);
-	user_put_typed(u, typed);
+	if (typed != NULL)
+		user_put_typed(u, typed);
 	assign_user(c, u);
 	return 0;
 }
@@ -429,6 +431,6 @@ void login_choose_method(struct client *c)
 		choose_rule(l, hba, &who);
 	/* none of these speaks of a name that auth_query was asked for */
 	if (l->lookups > 0 && (l->method == AUTH_ANY ||
-	    is_checked_elsewhere(l->method)))
+	    login_is_checked_elsewhere(l->method)))
 		l->method = AUTH_HBA;
 }

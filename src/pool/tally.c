@@ -132,10 +132,20 @@ static const char *cache_label(unsigned i, char *buf)
 	return names[i];
 }
 
+/* Those of rules have no word of auth_type. */
 static const char *method_label(unsigned i, char *buf)
 {
+	static const char *const names[] = {
+		[AUTH_ANY] = "any", [AUTH_TRUST] = "trust",
+		[AUTH_PLAIN] = "plain", [AUTH_MD5] = "md5",
+		[AUTH_SCRAM_SHA_256] = "scram-sha-256", [AUTH_CERT] = "cert",
+		[AUTH_HBA] = "hba", [AUTH_LDAP] = "ldap", [AUTH_PAM] = "pam",
+		[AUTH_PEER] = "peer", [AUTH_GSS] = "gss",
+		[AUTH_REJECT] = "reject", [AUTH_OAUTH] = "oauth",
+	};
+
 	(void)buf;
-	return option_find("auth_type")->words[i];
+	return names[i];
 }
 
 struct kind {
@@ -166,7 +176,7 @@ static const struct table {
 #undef TALLY
 };
 
-_Static_assert(AUTH_REJECT < TALLY_METHODS, "a method has no place");
+_Static_assert(AUTH_OAUTH < TALLY_METHODS, "a method has no place");
 
 const char *tally_name(enum tally_table table)
 {

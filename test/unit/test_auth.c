@@ -18,6 +18,7 @@
 #include "conf/hba.h"
 #include "conf/hba_source.h"
 #include "conf/ident.h"
+#include "conf/oauth_options.h"
 #include "pool/credentials.h"
 #include "proto/msg.h"
 #include "proto/password.h"
@@ -270,6 +271,88 @@ static void test_methods_where_another_vouches(void **state)
 		credentials_unref(&c);
 	}
 	ident_free(&i);
+}
+
+/* A client that is to show a token, over TLS. */
+static enum auth_result start_oauth(struct peer *p, struct oauth_options *o,
+    const struct hba_rule *rule)
+{
+	const struct auth_request rq = {
+		.type = AUTH_OAUTH, .user = USER, .tls = true, .rule = rule,
+	};
+
+	memset(p, 0, sizeof *p);
+	p->auth.refusal = &p->why;
+	writer_init(&p->out, 16384);
+	o->cleartext[0] = '0';
+	return auth_begin(&p->auth, &rq, &p->out);
+}
+
+static void test_oauth_tells_where_a_token_can_be_had(void **state)
+{
+	static const char status[] = "{ \"status\": \"invalid_token\", "
+	    "\"openid-configuration\": "
+	    "\"https://i/.well-known/openid-configuration\", "
+	    "\"scope\": \"b\" }", initial[] = "OAUTHBEARER\0"
+	    "\0\0\0\x0b" "n,,\1auth=\1\1";
+	char cleartext[] = "0", issuer[] = "https://i", scope[] = "b";
+	struct oauth_options o = { .issuer = issuer, .scope = scope,
+		.cleartext = cleartext };
+	const struct hba_rule rule = { .oauth = &o };
+	struct peer p;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(start_oauth(&p, &o, &rule), AUTH_MORE);
+	assert_memory_equal(sent(&p, MSG_AUTH_SASL, &len), "OAUTHBEARER\0",
+	    13);
+	assert_int_equal(step(&p, initial, sizeof initial - 1), AUTH_MORE);
+	assert_memory_equal(sent(&p, MSG_AUTH_SASL_CONTINUE, &len), status,
+	    sizeof status - 1);
+	assert_int_equal(len, sizeof status - 1);
+	assert_int_equal(step(&p, "\1", 1), AUTH_DENY);
+	assert_string_equal(p.why.error.text,
+	    "OAuth bearer authentication failed for user \"ann\"");
+	assert_string_equal(p.why.error.code, "28000");
+	assert_string_equal(p.why.detail, "");
+	finish(&p);
+}
+
+static void test_oauth_refuses_what_it_did_not_ask_for(void **state)
+{
+	static const struct {
+		const char *body;
+		size_t len;
+	} rows[] = {
+		{ "", 0 }, { "OAUTHBEARER", 11 }, { "OAUTHBEARER\0\0\0", 14 },
+		{ "OAUTHBEARER\0\0\0\0\1", 16 },
+		{ "OAUTHBEARER\0\0\0\0\0", 16 },
+		{ "OAUTHBEARER\0\xff\xff\xff\xff" "n", 17 },
+		{ "SCRAM-SHA-256\0\0\0\0\0", 18 },
+	};
+	char cleartext[] = "0";
+	struct oauth_options o = { .cleartext = cleartext };
+	const struct hba_rule rule = { .oauth = &o };
+	const struct auth_request plain = {
+		.type = AUTH_OAUTH, .user = USER, .rule = &rule,
+	};
+	struct peer p;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		assert_int_equal(start_oauth(&p, &o, &rule), AUTH_MORE);
+		assert_int_equal(step(&p, rows[i].body, rows[i].len),
+		    AUTH_DENY);
+		assert_string_equal(p.why.error.code, "08P01");
+		finish(&p);
+	}
+	memset(&p, 0, sizeof p);
+	p.auth.refusal = &p.why;
+	writer_init(&p.out, 100);
+	assert_int_equal(auth_begin(&p.auth, &plain, &p.out), AUTH_DENY);
+	assert_string_equal(p.why.error.text, "the method oauth requires TLS");
+	assert_int_equal(p.out.len, 0);
+	finish(&p);
 }
 
 static void test_end_without_begin_does_nothing(void **state)
@@ -954,6 +1037,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_methods_that_decide_at_once),
 		cmocka_unit_test(test_methods_where_another_vouches),
+		cmocka_unit_test(test_oauth_tells_where_a_token_can_be_had),
+		cmocka_unit_test(test_oauth_refuses_what_it_did_not_ask_for),
 		cmocka_unit_test(test_end_without_begin_does_nothing),
 		cmocka_unit_test(test_plain_takes_each_kind_of_secret),
 		cmocka_unit_test(test_plain_teaches_no_keys),

@@ -14,12 +14,14 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/jwt.h"
 #include "base/mem.h"
 #include "base/net.h"
 #include "base/text.h"
 #include "conf/file.h"
 #include "conf/hba_source.h"
 #include "conf/ident.h"
+#include "conf/oauth_options.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
@@ -70,6 +72,9 @@ static const struct {
 	{ "/etc/x/empty", "" },
 	{ "/etc/x/blank", " \t\r\n\n" },
 	{ "/etc/x/nobody", "# meant\n" },
+	{ "/etc/x/keys", "{\"keys\":[{\"kty\":\"OKP\",\"crv\":\"Ed25519\","
+	    "\"kid\":\"k\",\"x\":"
+	    "\"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo\"}]}" },
 };
 
 static int read_file(const char *path, struct file_text *f)
@@ -329,6 +334,65 @@ static void test_gss_comes_with_its_options(void **state)
 }
 #endif
 
+#define OAUTH "oauth issuer=https://i audience=a "
+
+static bool is_oauth(const struct hba_rule *r)
+{
+	return r->method == AUTH_OAUTH;
+}
+
+static void test_oauth_comes_with_its_options(void **state)
+{
+	struct got g = { .skip = false };
+
+	(void)state;
+	struct hba *h = parse(&g, "host all all all " OAUTH
+	    "scope=\"b c\" jwks=keys\n");
+	const struct hba_rule *r = find(h, "::1", "d", "u");
+
+	assert_string_equal(g.buf, "");
+	assert_int_equal(r->method, AUTH_OAUTH);
+	assert_string_equal(r->oauth->issuer, "https://i");
+	assert_string_equal(r->oauth->audience, "a");
+	assert_string_equal(r->oauth->scope, "b c");
+	assert_string_equal(r->oauth->claim, "sub");
+	assert_string_equal(jwks_file_path(r->oauth->keys), "/etc/x/keys");
+	assert_false(oauth_is_cleartext(r->oauth));
+	assert_null(r->map);
+	hba_unref(&h);
+	h = parse(&g, "hostssl all all all " OAUTH "jwks=\"/etc/x/keys\" "
+	    "scope=b cleartext=1 user_claim=email map=m\n"
+	    "host all all all trust\n");
+	assert_string_equal(g.buf, "");
+	r = hba_find_like(h, is_oauth);
+	assert_true(oauth_is_cleartext(r->oauth));
+	assert_string_equal(r->oauth->claim, "email");
+	assert_non_null(r->map);
+	hba_unref(&h);
+}
+
+static void test_oauth_that_lets_nobody_in_gets_a_warning(void **state)
+{
+	struct got g = { .skip = false };
+
+	(void)state;
+	struct hba *h = parse(&g, "local all all " OAUTH "scope=b jwks=keys\n"
+	    "hostssl all all all " OAUTH "scope=b jwks=absent\n"
+	    "hostssl all all all " OAUTH "scope=b jwks=nobody\n");
+
+	assert_int_equal(hba_count(h), 3);
+	assert_string_equal(g.buf,
+	    "(skip) hba line 1: the rule lets nobody in, because oauth needs "
+	    "TLS: write hostssl (/etc/x/hba.conf:1)\n"
+	    "(skip) hba line 2: the rule lets nobody in, because the JWKS file "
+	    "\"/etc/x/absent\" cannot be used: No such file or directory "
+	    "(/etc/x/hba.conf:2)\n"
+	    "(skip) hba line 3: the rule lets nobody in, because the JWKS file "
+	    "\"/etc/x/nobody\" cannot be used: it is no JSON object "
+	    "(/etc/x/hba.conf:3)\n");
+	hba_unref(&h);
+}
+
 static void test_a_faulty_line_refuses_the_file(void **state)
 {
 	static const struct {
@@ -400,10 +464,35 @@ static void test_a_faulty_line_refuses_the_file(void **state)
 		{ "host all all all", "the method is missing" },
 		{ "host all all all plain", "unknown method \"plain\"" },
 		{ "host all all all any", "unknown method \"any\"" },
+		{ "host all all all oauth",
+		    "the method oauth needs issuer=" },
+		{ "host all all all oauth issuer=https://i",
+		    "the method oauth needs audience=" },
+		{ "host all all all " OAUTH, "the method oauth needs scope=" },
+		{ "host all all all " OAUTH "scope=b",
+		    "the method oauth needs jwks=" },
+		{ "host all all all " OAUTH "jwks=",
+		    "\"jwks=\" wants the name of a file" },
+		{ "host all all all " OAUTH "jwks=k jwks=k",
+		    "\"jwks=\" is given twice" },
+		{ "host all all all " OAUTH "audience=b",
+		    "\"audience=\" is given twice" },
+		{ "host all all all " OAUTH "scope=\" b\"",
+		    "\"scope=\" wants words with one blank between two" },
+		{ "host all all all oauth issuer=i",
+		    "\"issuer=\" wants a URL" },
+		{ "host all all all oauth issuer=\"https://i x\"",
+		    "\"issuer=\" wants a URL" },
+		{ "host all all all " OAUTH "cleartext=on",
+		    "\"cleartext=\" wants 0 or 1" },
+		{ "host all all all " OAUTH "validator=x",
+		    "unknown option \"validator\"" },
+		{ "host all all all trust issuer=x",
+		    "unknown option \"issuer\"" },
 		{ "local all all peer map=none",
 		    "unknown ident map \"map=none\"" },
 		{ "host all all all trust map=m",
-		    "neither peer, cert nor gss, but \"map=m\"" },
+		    "no method that takes a map, but \"map=m\"" },
 		{ "host all all all md5 ldapbindpasswd=secret",
 		    "unknown option \"ldapbindpasswd\"" },
 		{ "host all all all trust, x", "unknown option \",\"" },
@@ -793,6 +882,8 @@ int main(void)
 #ifdef HAVE_GSSAPI
 		cmocka_unit_test(test_gss_comes_with_its_options),
 #endif
+		cmocka_unit_test(test_oauth_comes_with_its_options),
+		cmocka_unit_test(test_oauth_that_lets_nobody_in_gets_a_warning),
 		cmocka_unit_test(test_a_faulty_line_refuses_the_file),
 		cmocka_unit_test(
 		    test_what_nobody_here_knows_refuses_the_file_or_is_skipped),

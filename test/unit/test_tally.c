@@ -90,6 +90,17 @@ static void test_labels_are_words_of_log_and_settings(void **state)
 	}
 }
 
+static void test_each_method_of_a_rule_has_a_label(void **state)
+{
+	(void)state;
+	t.client_logins[AUTH_PEER][TALLY_OK] = 1;
+	t.client_logins[AUTH_REJECT][TALLY_FAILED] = 2;
+	t.client_logins[AUTH_OAUTH][TALLY_OK] = 3;
+	assert_string_equal(told(TALLY_TABLE_client_logins),
+	    "method=peer result=ok 1;method=reject result=failed 2;"
+	    "method=oauth result=ok 3;");
+}
+
 static void test_what_is_small_is_told_when_it_is_0_too(void **state)
 {
 	(void)state;
@@ -245,6 +256,8 @@ int main(void)
 		cmocka_unit_test_setup(test_what_is_no_code_is_other, setup),
 		cmocka_unit_test_setup(
 		    test_labels_are_words_of_log_and_settings, setup),
+		cmocka_unit_test_setup(
+		    test_each_method_of_a_rule_has_a_label, setup),
 		cmocka_unit_test_setup(
 		    test_what_is_small_is_told_when_it_is_0_too, setup),
 		cmocka_unit_test_setup(test_sum_has_what_each_has_counted,
