@@ -1,8 +1,7 @@
 /* averages.h - the end of each stats_period: counters become averages.
  *
- * A pool in which nothing is counted has nothing to be brought up to date, so
- * only those take part that something happened in. Of very many, some are
- * counted at a time.
+ * Only pools in which something has happened take part. If there are very many,
+ * they are counted in steps.
  * SPDX-License-Identifier: ISC */
 #ifndef POOL_AVERAGES_H
 #define POOL_AVERAGES_H
@@ -14,32 +13,37 @@
 
 struct pool;
 
-/* In the catalog; all zero at first. Private to averages.c but for the times. */
+/*
+ * In the catalog; all zero at first. Private to averages.c, except the times.
+ */
 struct averages {
-	struct pool *pools;		/* DL: first pools not counted yet */
-	unsigned round;			/* how many ends there were */
-	struct counters last, before;	/* sums of pools counted */
+	struct pool *pools;		/* DL: pools that are not counted yet
+					 * come first */
+	unsigned round;			/* number of ends so far */
+	struct counters last, before;	/* sums of counted pools */
 	struct latencies latencies;	/* sums since the start */
-	usec_t since, since_before;	/* begin of this period, of the last */
-	bool open;			/* its averages were not told yet */
+	usec_t since, since_before;	/* the beginning of this period, and of
+					 * the last one */
+	bool open;			/* the averages of the last period were
+					 * not told yet */
 };
 
-/* Something may be counted in p from now on, or was just now. */
+/* Something may be counted in p now or later. */
 void averages_note(struct averages *c, struct pool *p);
-/* What is left in it at the end of the program. */
+/* Frees the rest at the end of the program. */
 void averages_fini(struct averages *c);
-/* p is going; what took long in it is not forgotten. */
+/* p will be freed; its durations stay in the sums. */
 void averages_forget(struct averages *c, struct pool *p);
 
-/* A period ends now. If the last end is still open, it ends at once. */
+/* A period ends now. If the last end is still open, it is completed at once. */
 void averages_begin(struct averages *c);
-/* Count so many pools more. Returns whether some are left. */
+/* Counts up to `most` more pools. Returns true if some are left. */
 bool averages_go_on(struct averages *c, unsigned most);
-/* Count what is left: the averages are about to be read. */
+/* Counts the rest, because the averages will be read. */
 void averages_settle(struct averages *c);
 /*
- * All are counted: put the averages over the last period in *avg, once.
- * Returns false when that was so already, or some are left.
+ * All pools are counted: puts the averages of the last period into *avg, once.
+ * Returns false if that was done already, or if some pools are left.
  */
 bool averages_close(struct averages *c, usec_t elapsed, struct counters *avg);
 

@@ -40,7 +40,7 @@ void averages_fini(struct averages *c)
 	latencies_fini(&c->latencies);
 }
 
-/* The averages of the last period can be told from now on. */
+/* From now on the averages of the last period can be told. */
 static void close_period(struct averages *c)
 {
 	c->open = false;
@@ -59,7 +59,7 @@ void averages_begin(struct averages *c)
 	c->open = true;
 }
 
-/* Will the end of a period change nothing in p until something happens? */
+/* Would the end of a period change nothing in p, unless something happens? */
 static bool is_still(const struct pool *p)
 {
 	const struct counted *const n = &p->counted;

@@ -1,4 +1,4 @@
-/* catalog.c - the databases, users and pools there are.
+/* catalog.c - the databases, users and pools.
  * SPDX-License-Identifier: ISC */
 #include "pool/catalog.h"
 
@@ -78,8 +78,6 @@ struct database *catalog_find_database(struct catalog *c, const char *name)
 	HASH_FIND_STR(c->databases, name, db);
 	return db;
 }
-
-/* --- pools --- */
 
 struct pool *catalog_find_pool(struct catalog *c, struct database *db,
     struct user *user)
@@ -180,7 +178,7 @@ struct user *catalog_pool_user(struct catalog *c, struct database *db,
 	    catalog_get_user(c, db->conf->user);
 }
 
-/* Not so in a pool that runs auth_query beside those of the forced user. */
+/* False for a pool that runs auth_query beside those of the forced user. */
 static bool is_forced(const struct pool *p)
 {
 	return p->key.db->conf->user != NULL &&
@@ -195,7 +193,10 @@ void catalog_learn_credentials(struct pool *p, struct credentials *c)
 	p->credentials = credentials_ref(c);
 }
 
-/* That of the database is for its forced user, or without one for all. */
+/*
+ * The database's secret is for its forced user, or for all users if there is
+ * none.
+ */
 const struct config_secret *catalog_pool_source(const struct pool *p)
 {
 	const struct config_db *const db = p->key.db->conf;
@@ -210,7 +211,7 @@ const struct config_secret *catalog_pool_source(const struct pool *p)
 	    &user->secret : NULL;
 }
 
-/* (spec/authentication.md section 5) */
+/* See spec/authentication.md section 5. */
 struct credentials *catalog_pool_credentials(const struct catalog *c,
     const struct pool *p)
 {
@@ -218,7 +219,7 @@ struct credentials *catalog_pool_credentials(const struct catalog *c,
 
 	if (is_forced(p) && p->key.db->password != NULL)
 		return p->key.db->password;
-	/* the auth file may have a newer one than was typed */
+	/* the auth file may have a newer secret than the typed one */
 	struct credentials *const listed = user_credentials(c, u);
 
 	if (!is_forced(p) && u->typed != NULL)
@@ -226,16 +227,16 @@ struct credentials *catalog_pool_credentials(const struct catalog *c,
 	return listed != NULL ? listed : p->credentials;
 }
 
-/* --- applying a configuration: first all that can fail, then the rest --- */
+/* Applying a configuration begins with everything that can fail. */
 
-/* name NULL or "": nobody is meant. */
+/* name NULL or "": no user. */
 static int make_user(const char *name, struct catalog *c)
 {
 	return name == NULL || name[0] == '\0' ||
 	    catalog_get_user(c, name) != NULL ? 0 : -1;
 }
 
-/* What db will need of its entry conf; an empty password is none. */
+/* Prepares what db needs of its entry. An empty password counts as none. */
 static int prepare_entry(struct catalog *c, struct database *db,
     const struct config_db *conf)
 {
@@ -250,7 +251,7 @@ static int prepare_entry(struct catalog *c, struct database *db,
 	    make_user(conf->auth_user, c);
 }
 
-/* An automatic one that has no entry of its own gets a fresh one. */
+/* An automatic database without an entry of its own gets a new copy of "*". */
 static int prepare_automatic(struct catalog *c, struct database *db,
     const struct config *config)
 {
@@ -261,11 +262,14 @@ static int prepare_automatic(struct catalog *c, struct database *db,
 	db->next_own = config_auto_db(config, db->name, &e);
 	if (db->next_own != NULL)
 		return prepare_entry(c, db, db->next_own);
-	/* without a usable line the old one stays */
+	/* without a usable "*" line, the old entry stays */
 	return err_is_nomem(&e) ? -1 : 0;
 }
 
-/* A SET shares the entries, and a reload an auth file that is unchanged. */
+/*
+ * A SET shares the entries, and a reload shares an auth file that has not
+ * changed.
+ */
 static bool same_entries(const struct config *a, const struct config *b)
 {
 	return a != b && a->index == b->index;
@@ -304,7 +308,7 @@ static int prepare_entries(struct catalog *c, const struct config *config)
 	return 0;
 }
 
-/* With 20,000 databases it counts what is left alone. */
+/* Must be fast for unchanged databases, because there may be 20,000. */
 static int prepare(struct catalog *c, const struct config *config)
 {
 	if (!same_entries(c->config, config) &&
@@ -313,7 +317,7 @@ static int prepare(struct catalog *c, const struct config *config)
 	return make_user(config->set.auth_user, c);
 }
 
-/* No memory: forget what was prepared. New names of users do no harm. */
+/* No memory: drops what was prepared. New names of users do no harm. */
 static void abandon(struct catalog *c)
 {
 	struct database *db, *next_db;
@@ -337,12 +341,15 @@ static void put_entry(struct database *db, const struct config_db *conf)
 	config_db_free(db->own);
 	db->own = db->next_own;
 	db->next_own = NULL;
-	if (db->own == NULL)	/* db has a line now */
+	if (db->own == NULL)	/* db now has a line of its own */
 		db->tentative = false;
 	wake(db);
 }
 
-/* Must servers of db go? A changed "*" line recycles all that it made. */
+/*
+ * Must servers of db be replaced? A changed "*" line replaces those of all
+ * databases that it made.
+ */
 static bool recycles(const struct database *db, const struct config_db *conf,
     const struct config *old, const struct config *config)
 {
@@ -383,7 +390,7 @@ static void put_databases(struct catalog *c, const struct config *old,
 	}
 }
 
-/* Only a user that has a record can be concerned. */
+/* Only users with a record are affected. */
 static void put_users(struct catalog *c, const struct config *old)
 {
 	struct user *u;
@@ -408,7 +415,7 @@ static void put_users(struct catalog *c, const struct config *old)
 	}
 }
 
-/* Of the settings, only these concern the upkeep of a database. */
+/* Only these settings affect the upkeep of a database. */
 static bool database_limits_differ(const struct settings *a,
     const struct settings *b)
 {
@@ -426,12 +433,12 @@ int catalog_apply(struct catalog *c, struct config *config,
 		abandon(c);
 		return -1;
 	}
-	/* old entries are compared with, and borrowed, until all is applied */
+	/* old entries are compared and borrowed until everything is applied */
 	c->config = config_ref(config);
 	put_users(c, old);
 	if (!same_entries(old, config))
 		put_databases(c, old, ops, arg);
-	/* also of databases that have lost the line which made them */
+	/* also for databases that have lost the line that made them */
 	if (database_limits_differ(&old->set, &config->set))
 		catalog_wake_databases(c);
 	HASH_ITER(hh, c->pools, p, next)

@@ -77,7 +77,7 @@ const struct scram_verifier *credentials_verifier(struct credentials *c,
 			c->verifier = parse_verifier(c->secret);
 		return c->verifier;
 	}
-	/* remade when the setting changed: all users show the same count */
+	/* made again if the setting changed: all users show the same count */
 	return c->verifier != NULL && c->verifier->iterations == iterations ?
 	    c->verifier : NULL;
 }
@@ -134,7 +134,7 @@ const struct scram_keys *credentials_keys(struct credentials *c,
 {
 	struct known_keys *k;
 
-	/* learned keys are those of the stored salt; the server decides */
+	/* learned keys belong to the stored salt, so the server decides */
 	if (c->kind == SECRET_SCRAM)
 		return c->learned;
 	LL_FOREACH(c->known, k) {
@@ -147,7 +147,7 @@ const struct scram_keys *credentials_keys(struct credentials *c,
 	return NULL;
 }
 
-/* The one used longest ago makes room. */
+/* Removes the keys that were not used for longest. */
 static void forget_keys(struct credentials *c)
 {
 	struct known_keys **at = &c->known;

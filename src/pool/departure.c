@@ -1,12 +1,15 @@
-/* departure.c - SHUTDOWN DRAIN: when clients are told to go.
+/* departure.c - SHUTDOWN DRAIN: when clients are disconnected.
  * SPDX-License-Identifier: ISC */
 #include "pool/departure.h"
 
 #include <stddef.h>
 
-#define ONE 1000U	/* client, as credit counts */
+#define ONE 1000U	/* client, in units of credit */
 
-/* Of the time, in hundredths; in the rest nobody has to wait for a turn. */
+/*
+ * Percent of the time in which clients are paced. In the rest no client must
+ * wait.
+ */
 #define PACED 80
 
 static usec_t sooner(usec_t a, usec_t b)
@@ -24,8 +27,8 @@ void departure_begin(struct departure *d, usec_t doors, usec_t end)
 }
 
 /*
- * As many go a second as must for all to have gone in time; one a tick at
- * least: a few are no herd.
+ * As many clients per second as are needed so that all leave in time, and at
+ * least one per tick: a few do not overload anything.
  */
 void departure_earn(struct departure *d, unsigned left, usec_t now)
 {

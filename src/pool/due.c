@@ -32,13 +32,11 @@ bool due_has_clients(const struct pool *p)
 
 bool due_is_used(const struct pool *p)
 {
-	/* a pool that is down may try to log in for nobody */
+	/* a pool that is down may try to log in without clients */
 	return due_has_clients(p) || (pool_total(p) > 0 && !pool_is_down(p));
 }
 
-/* --- idle servers --- */
-
-/* (pool_lifetime_over) */
+/* See pool_lifetime_over(). */
 static usec_t lifetime_end(const struct pool *p, usec_t born)
 {
 	const usec_t end = born + p->limits.lifetime;
@@ -54,12 +52,12 @@ bool due_is_above_minimum(const struct pool *p)
 	    pool_connected(p) : pool_held(p)) > (unsigned)p->limits.min;
 }
 
-/* When a server of that state, last used then, is to be looked at. */
+/* When must a server in this state, last used then, be looked at? */
 static usec_t idle_end(const struct pool *p, enum server_state state,
     usec_t used)
 {
 	const struct pool_limits *const l = &p->limits;
-	/* above the minimum idle_timeout closes servers, below it none */
+	/* idle_timeout closes servers only above the minimum */
 	const usec_t end = due_is_above_minimum(p) ?
 	    due_after(used, l->idle_timeout) : WHEEL_NEVER;
 
@@ -88,13 +86,13 @@ usec_t due_idle_servers(struct pool *p, usec_t now)
 
 	for (int state = 0; state < SERVER_LISTENING; state++)
 		end = due_earlier(end, list_end(p, (enum server_state)state));
-	/* nor of servers idle from now on; with new ones all starts anew */
+	/*
+	 * nor of servers that become idle later; a new server starts this again
+	 */
 	p->idle_due_at = due_earlier(end, idle_end(p, SERVER_IDLE, now));
 	p->idle_seen_at = now;
 	return end;
 }
-
-/* --- the pool --- */
 
 bool due_has_waiters(const struct pool *p)
 {
@@ -104,7 +102,9 @@ bool due_has_waiters(const struct pool *p)
 	    p->client_count[CLIENT_CANCEL_WAITING] > 0 || p->hearing.wanted;
 }
 
-/* The pool has too few servers, and none could be opened: for how long? */
+/*
+ * The pool has too few servers, and none could be opened. When is the next try?
+ */
 static usec_t minimum_due(const struct pool *p, usec_t now)
 {
 	if (!pool_is_below_minimum(p))

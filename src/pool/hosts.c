@@ -1,4 +1,4 @@
-/* hosts.c - the host of a list that the next connection goes to.
+/* hosts.c - chooses the host for the next connection.
  * SPDX-License-Identifier: ISC */
 #include "pool/hosts.h"
 
@@ -11,17 +11,20 @@
 #include "base/text.h"
 #include "pool/catalog.h"
 
-/* Also without server_login_retry the others have their turn first. */
+/* Even without server_login_retry, other hosts come first for this time. */
 #define PAUSE_MIN (USEC / 10)
 #define DOUBLED_MAX 10		/* a quarter of an hour */
 
 struct host_failures {
-	char *list;		/* owned: the hosts it is about */
+	char *list;		/* owned: the list that this is about */
 	unsigned count;
-	unsigned abandoned;	/* logins, since one was done */
+	unsigned abandoned;	/* logins that were given up since the last
+				 * complete one */
 	struct {
-		usec_t at;	/* of the last one; 0 = it works, or is new */
-		bool misfit;	/* not what target_session_attrs asks for */
+		usec_t at;	/* of the last failure; 0: it works, or is
+				 * new */
+		bool misfit;	/* its role is not the one that
+				 * target_session_attrs requires */
 	} of[];
 };
 
@@ -34,7 +37,7 @@ static unsigned count_items(const char *list)
 	return items;
 }
 
-/* Copy item n, which must be there. */
+/* Copies item n, which must exist. */
 static void hosts_pick(const char *list, unsigned n, char *out, size_t size)
 {
 	struct text t;
@@ -73,8 +76,6 @@ static void make_host(struct host *out, const struct config_db *conf,
 	text_copy(out->text, sizeof out->text, text);
 }
 
-/* --- failures --- */
-
 void hosts_free(struct pool *p)
 {
 	if (p->failures != NULL)
@@ -83,7 +84,7 @@ void hosts_free(struct pool *p)
 	p->failures = NULL;
 }
 
-/* NULL: none, or they are of a list that is in force no more. */
+/* NULL: no failures, or they belong to a former list. */
 static struct host_failures *find_failures(const struct pool *p)
 {
 	const char *const list = p->key.db->conf->host;
@@ -117,8 +118,8 @@ static struct host_failures *get_failures(struct pool *p)
 }
 
 /*
- * Where a host is sought that may take over any time, each is asked in each
- * attempt: a failure, which comes behind the attempt's start, is older by then.
+ * If another host may take over at any time, each attempt asks every host. So
+ * the pause ends before the next attempt starts.
  */
 static usec_t pause_of(const struct pool *p)
 {
@@ -183,7 +184,7 @@ void hosts_abandon(struct pool *p, unsigned item)
 
 	if (f != NULL && f->abandoned < DOUBLED_MAX)
 		f->abandoned++;
-	/* others come first */
+	/* other hosts come first */
 	hosts_set_misfit(p, item, true);
 }
 
@@ -215,14 +216,12 @@ bool hosts_are(const struct pool *p, const char *list, int port)
 	    strcmp(conf->host, list) == 0;
 }
 
-/* --- the next connection --- */
-
 static bool is_drained(const struct pool *p, unsigned item,
     const struct catalog *c)
 {
 	struct host h = { .kind = HOST_NONE };
 
-	/* to a peer go cancels only */
+	/* only cancel requests go to a peer */
 	if (c->drained == NULL || p->peer_id != 0)
 		return false;
 	make_host(&h, p->key.db->conf, item);
@@ -233,7 +232,7 @@ bool hosts_left(const struct pool *p, const struct catalog *c, usec_t now)
 {
 	const struct host_failures *const f = find_failures(p);
 
-	/* one host of one is never left */
+	/* the only host of a list is never skipped */
 	for (unsigned i = 0; f != NULL && f->count > 1 && i < f->count; i++) {
 		if (!failed_lately(p, i, now) && !is_drained(p, i, c))
 			return true;
@@ -274,7 +273,7 @@ static int plan_list(struct pool *p, const struct catalog *c, usec_t now,
 	const bool left = hosts_left(p, c, now);
 	int count = 0;
 
-	/* those that did not fit when they were asked last come behind */
+	/* hosts that did not suit when they were last asked come last */
 	for (unsigned i = 0; i < 2 * items && count < HOSTS_MAX; i++) {
 		const unsigned item = (p->host_turn + i) % items;
 
@@ -312,14 +311,17 @@ int hosts_plan(struct pool *p, const struct catalog *c, usec_t now,
 	return count;
 }
 
-/* Names may lead elsewhere: also without server_login_retry, not at once. */
+/*
+ * Names may lead to other addresses. So even without server_login_retry, they
+ * are not looked up at once.
+ */
 
 static bool is_address(const struct net_addr *a)
 {
 	return a->family == NET_IPV4 || a->family == NET_IPV6;
 }
 
-/* The address that host is; or none. */
+/* The address that host is written as, or none. */
 static struct net_addr address_of(const char *host)
 {
 	struct net_addr a = { .family = NET_NONE };
@@ -398,7 +400,7 @@ bool drain_has(const struct catalog *c, const char *host,
 
 	if (c->drained == NULL)
 		return false;
-	/* a socket is in the folder that is named */
+	/* a socket is in the named folder */
 	text_copy(folder, sizeof folder, host);
 	char *const socket = strstr(folder, "/.s.PGSQL.");
 

@@ -21,7 +21,7 @@ const char *latency_name(enum latency what)
 
 struct latencies *latencies_get(struct pool *p)
 {
-	/* many pools are made, and never used */
+	/* many pools are never used */
 	if (p->latencies == NULL)
 		p->latencies = mem_zalloc(sizeof *p->latencies);
 	return p->latencies;
@@ -36,7 +36,7 @@ void latencies_note_unassigned(struct pool *p, usec_t took)
 	latencies_note_recent(p, RECENT_WAIT, took);
 }
 
-/* A client that got a server at once has waited for no time. */
+/* A client that got a server at once has waited for 0 us. */
 static void add_short_waits(struct pool *p)
 {
 	struct latencies *const l = p->latencies;
@@ -111,7 +111,7 @@ static uint64_t latencies_times(const struct recent *r, unsigned kinds,
 	return n;
 }
 
-/* (nearest rank) */
+/* By nearest rank. */
 static uint64_t value_at(const struct recent *r, unsigned kinds,
     uint64_t rank)
 {

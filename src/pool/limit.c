@@ -10,7 +10,7 @@
 #include "pool/catalog.h"
 #include "pool/hosts.h"
 
-/* The one whose last traffic is longest ago, of a list of a pool and best. */
+/* Returns the server whose last traffic is longest ago, of the list and best. */
 static struct pool_server *older(const struct pool *p, enum server_state state,
     struct pool_server *best)
 {
@@ -44,7 +44,7 @@ static unsigned maximum(const struct pool *p, enum limit_kind kind)
 struct pool_server *limit_find_victim(const struct pool *p,
     enum limit_kind kind)
 {
-	/* idle ones are handed over (limit_find_recipient) */
+	/* idle servers are handed over instead (limit_find_recipient) */
 	return kind != LIMIT_POOL ? evict_oldest(p, kind) :
 	    older(p, SERVER_USED, NULL);
 }
@@ -64,8 +64,8 @@ bool limit_is_near(const struct pool *p, enum limit_kind kind)
 }
 
 /*
- * How many there are, but for the cancelers of cancel requests, which no limit
- * holds back.
+ * The number of servers, without those that carry cancel requests, which no
+ * limit holds back.
  */
 static unsigned kept(const struct pool *of, enum limit_kind kind)
 {
@@ -74,7 +74,7 @@ static unsigned kept(const struct pool *of, enum limit_kind kind)
 	    of->key.user->pools;
 	unsigned n = limit_taken(of, kind);
 
-	/* one may have gone between the two looks */
+	/* one may have gone between the two reads */
 	if (s->ledger != NULL) {
 		const unsigned c = ledger_taken(s->ledger, LEDGER_CANCELERS);
 
@@ -117,7 +117,7 @@ enum close_reason limit_exceeded(const struct pool_server *ps)
 {
 	const struct pool *p = ps->pool;
 
-	/* a pool opens one past its size to know what to greet clients with */
+	/* a pool may open one server past its size in order to get a welcome */
 	if (ps->state == SERVER_LOGIN)
 		return CLOSE_NONE;
 	if (is_oversize(p))
@@ -140,7 +140,10 @@ struct pool_server *limit_surplus(const struct pool *p)
 	return NULL;
 }
 
-/* victim was just used and may be soon again; p has others to wait for. */
+/*
+ * Was the victim used just now, so that it may be needed again soon, while p
+ * can wait for another one?
+ */
 static bool limit_is_too_fresh(const struct pool_server *victim,
     const struct pool *p, usec_t now)
 {
@@ -182,8 +185,6 @@ enum limit_verdict limit_check_dedicated(const struct pool_client *pc, usec_t no
 	return *reserve ? limit_check(p, now, victim) : LIMIT_FULL;
 }
 
-/* --- turns --- */
-
 static struct limit_queue *queue_of(const struct pool *p, enum limit_kind kind)
 {
 	return kind == LIMIT_DB ? &p->key.db->queue : &p->key.user->queue;
@@ -197,13 +198,15 @@ void limit_join(struct pool *p)
 		limit_queue_add(&p->key.user->queue, p);
 }
 
-/* Is there room for p under a limit, or could it be made? */
+/* Does the limit have room for p, or could room be made? */
 static bool limit_has_room(const struct pool *p, enum limit_kind kind)
 {
 	return !limit_is_full(p, kind) || evict_oldest(p, kind) != NULL;
 }
 
-/* A part of a pool that is at its size: a server that comes brings its slots. */
+/*
+ * The part of a pool is at its size. A server that moves here brings its slots.
+ */
 static bool part_can_take(const struct pool *p, const struct catalog *c,
     usec_t now)
 {
@@ -211,7 +214,7 @@ static bool part_can_take(const struct pool *p, const struct catalog *c,
 	    (pool_uncovered(p) > 0 || pool_pick_dedicated(p, now) != NULL);
 }
 
-/* Could p do something with room under this limit? */
+/* Could p use room under this limit? */
 static bool can_take(const struct pool *p, enum limit_kind kind,
     const struct catalog *c, usec_t now)
 {
@@ -221,7 +224,9 @@ static bool can_take(const struct pool *p, enum limit_kind kind,
 
 	if (pool_is_paused(p, c) || drain_stops(c, p, now))
 		return false;
-	/* for servers of their own, a pool at its size has room or has not */
+	/*
+	 * for dedicated servers, a pool at its size either has room or has not
+	 */
 	if (pool_wanted(p, now, &reserve) == 0 &&
 	    ((size > 0 && pool_held(p) >= (unsigned)size) ||
 	    pool_pick_dedicated(p, now) == NULL))
@@ -237,13 +242,15 @@ struct pool *limit_next(const struct pool *p, enum limit_kind kind,
 	struct limit_queue *const l = queue_of(p, kind);
 	struct pool *next;
 
-	/* a pool that can't go on enters it again when it is looked at */
+	/*
+	 * a pool that cannot go on enters the queue again when it is looked at
+	 */
 	while ((next = limit_queue_first(l)) != NULL && !can_take(next, kind, c, now))
 		limit_queue_remove(l, next);
 	return next;
 }
 
-/* Has somebody in q waited longer than all in p? */
+/* Has a client of q waited longer than every client of p? */
 static bool waits_longer(const struct pool *q, const struct pool *p)
 {
 	const usec_t since = pool_waiting_since(p);
@@ -278,7 +285,9 @@ bool limit_takes_away(const struct pool_server *ps, const struct catalog *c,
 		const struct pool *const q = limit_is_full(p, k) ?
 		    limit_next(p, k, c, now) : NULL;
 
-		/* what was in vain last time is not worth a good server */
+		/*
+		 * a pool whose last attempt failed is not worth a good server
+		 */
 		if (q != NULL && q != p && !q->failing &&
 		    pool_uncovered_since(q) + delay <= pool_waiting_since(p))
 			return true;
@@ -316,7 +325,7 @@ static void leave(struct pool_server *ps, enum limit_kind kind)
 	ps->evict[kind].prev = ps->evict[kind].next = NULL;
 }
 
-/* From the end: it was nearly always used just now. */
+/* Searches from the end, because the server was nearly always used just now. */
 static void enter(struct pool_server *ps, enum limit_kind kind)
 {
 	struct pool_server **const list = limit_list_of(ps->pool, kind);
@@ -332,7 +341,7 @@ static void enter(struct pool_server *ps, enum limit_kind kind)
 		    evict[kind].next);
 }
 
-/* Is ps between a server used earlier and one used later? */
+/* Is ps between a server that was used earlier and one that was used later? */
 static bool is_in_place(const struct pool_server *ps, enum limit_kind kind)
 {
 	const struct pool_server *const head = *limit_list_of(ps->pool, kind);
@@ -362,7 +371,7 @@ void evict_update(struct pool_server *ps)
 		limit_update(ps, (enum limit_kind)kind);
 }
 
-/* A server under test is as good as promised to a client that waits there. */
+/* A server under test is nearly promised to a client that waits there. */
 static bool limit_may_go(const struct pool_server *ps)
 {
 	return ps->state == SERVER_IDLE ||
@@ -375,7 +384,10 @@ struct pool_server *evict_oldest(const struct pool *p, enum limit_kind kind)
 
 	for (; ps != NULL; ps = next) {
 		next = ps->evict[kind].next;
-		/* ps had something to say meanwhile, as a notification */
+		/*
+		 * ps has received something meanwhile, for example a
+		 * notification
+		 */
 		if (next != NULL && ps->used > next->used)
 			limit_update(ps, kind);
 		else if (limit_may_go(ps))
@@ -384,13 +396,14 @@ struct pool_server *evict_oldest(const struct pool *p, enum limit_kind kind)
 	return NULL;
 }
 
-/* Who has something to spare was called for nothing: again then. */
+/*
+ * A worker that has servers to spare was called in vain, and is called again
+ * after this.
+ */
 #define CALL_AGAIN (USEC / 100)
 
-/* For each server that goes in the same turn. */
+/* Applies for each server that moves in the same turn. */
 #define MORE_DELAYS 5
-
-/* --- of whom it is --- */
 
 struct limit_share *limit_share_of(const struct pool *p, enum limit_kind kind)
 {
@@ -400,7 +413,7 @@ struct limit_share *limit_share_of(const struct pool *p, enum limit_kind kind)
 	    &((struct pool *)p)->share;
 }
 
-/* Any pool under the limit; NULL: there is none. */
+/* Returns any pool under the limit, or NULL: there is none. */
 static struct pool *any_pool(struct limit_share *s)
 {
 	switch (s->kind) {
@@ -422,8 +435,6 @@ bool limit_is_limited(const struct pool *p, enum limit_kind kind)
 	return (kind == LIMIT_DB ? p->limits.max_db : p->limits.max_user) > 0;
 }
 
-/* --- slots --- */
-
 void limit_enter(struct limit_share *s, enum server_state state)
 {
 	if (!s->promised)
@@ -438,11 +449,11 @@ void limit_leave(struct limit_share *s, enum server_state state)
 	if (state == SERVER_ACTIVE_CANCEL)
 		ledger_give(s->ledger, LEDGER_CANCELERS);
 	ledger_give(s->ledger, LEDGER_SERVERS);
-	/* it will see whether it is first */
+	/* the rival will see whether it is first */
 	ledger_call_rival(s->ledger);
 }
 
-/* max 0: there is no limit. */
+/* max 0: no limit. */
 static bool limit_workers_take(struct limit_share *s, unsigned max)
 {
 	if (s->ledger == NULL)
@@ -485,9 +496,10 @@ void limit_give_back(struct pool *p)
 	}
 }
 
-/* --- turns --- */
-
-/* A pool that fails waits anew each time: nobody gives a good server for it. */
+/*
+ * A pool that fails begins its wait again each time, because no pool gives up a
+ * good server for it.
+ */
 static usec_t since(const struct pool *p, usec_t now)
 {
 	const usec_t uncovered = pool_uncovered_since(p);
@@ -497,7 +509,10 @@ static usec_t since(const struct pool *p, usec_t now)
 	return uncovered != 0 ? uncovered : pool_waiting_since(p);
 }
 
-/* A part has fewer than its share, or the pool of a user or database none. */
+/*
+ * Has a part fewer servers than its share, or the pool of a user or database
+ * none?
+ */
 static bool is_in_need(const struct pool *p, enum limit_kind kind)
 {
 	return kind == LIMIT_POOL ? pool_total(p) < p->lease :
@@ -533,7 +548,7 @@ static bool limit_workers_ask(struct pool *p, enum limit_kind kind,
 
 	if (limit_tell(s, c, now) == NULL)
 		return false;
-	/* whoever gave before it was told has called nobody */
+	/* a worker that gave a slot before it was told has called nobody */
 	if (!limit_is_full(p, kind))
 		return !is_known;
 	if (!is_known || now - s->called_at >= CALL_AGAIN) {
@@ -550,14 +565,17 @@ bool limit_ask(struct pool *p, const struct catalog *c, usec_t now)
 {
 	bool found = false;
 
-	/* what goes to another part as it is makes nobody close anything */
+	/*
+	 * a server that moves to another part is not closed, so nobody must
+	 * make room
+	 */
 	for (int kind = LIMIT_SHARES; kind-- > 0;)
 		found = limit_workers_ask(p, (enum limit_kind)kind, c, now) ||
 		    found;
 	return found;
 }
 
-/* The rival under a limit that is near; since 0: there is none. */
+/* Returns the rival under a limit that is nearly reached; since 0: none. */
 static struct ledger_want rival(const struct pool *p, enum limit_kind kind)
 {
 	const struct limit_share *const s = limit_share_of(p, kind);
@@ -579,13 +597,16 @@ bool limit_is_rival_first(const struct pool *p)
 	return false;
 }
 
-/* Has the part p more than its share, and another one less? */
+/* Has part p more servers than its share, and another part fewer? */
 static bool is_lease_due(const struct pool *p, const struct ledger_want *other)
 {
 	return other->in_need && pool_total(p) > p->lease;
 }
 
-/* Is the longest wait under a limit of p that of another part of it? */
+/*
+ * Does the client with the longest wait under a limit of p belong to another
+ * part of it?
+ */
 static bool is_of_part(const struct pool *p, struct ledger_want rival,
     unsigned *worker)
 {
@@ -605,7 +626,7 @@ bool limit_rival_takes_away(const struct pool *p)
 		const struct ledger_want other = limit_is_full(p, k) ?
 		    rival(p, k) : (struct ledger_want){ 0 };
 
-		/* to another part of p it goes as it is */
+		/* a server moves to another part of p as it is */
 		if (other.since != 0 && other.since +
 		    p->limits.handover_delay <= pool_waiting_since(p) &&
 		    !is_of_part(p, other, &worker))
@@ -614,7 +635,7 @@ bool limit_rival_takes_away(const struct pool *p)
 	return false;
 }
 
-/* How many leave p already, at the end of this turn? */
+/* How many servers leave p at the end of this turn? */
 static unsigned count_ahead(const struct pool *p)
 {
 	const struct pool_server *ps = p->servers[SERVER_IDLE];
@@ -626,11 +647,11 @@ static unsigned count_ahead(const struct pool *p)
 }
 
 /*
- * By how much longer do the clients of another part have to wait than those of p?
- * A loop that is behind has servers of its own to read from first, and p has
- * clients for this one: of several that come free at once, more than one goes
- * where clients wait for long only. Without what is due by leases, all servers
- * would end up at one part, and its worker would be busy for all.
+ * By how much must clients of another part have waited longer than those of p?
+ * A loop that is late must read from its own servers first, and p has clients
+ * for this one. If several servers become free at once, more than one moves
+ * only if clients have waited for a long time. Without the leases, all servers
+ * would end up at one part, and its worker would do all the work.
  */
 static usec_t patience(const struct pool *p, const struct ledger_want *other)
 {
@@ -651,7 +672,7 @@ bool limit_find_recipient(const struct pool *p, unsigned *worker)
 	return other.since + patience(p, &other) <= own;
 }
 
-/* (limit_check) */
+/* See limit_check(). */
 static bool limit_workers_is_too_fresh(const struct pool_server *victim,
     struct ledger_want rival, usec_t now)
 {
@@ -693,7 +714,7 @@ void limit_pass_on(struct limit_share *s)
 	const usec_t own = ledger_wants(s->ledger);
 	const usec_t other = ledger_rival(s->ledger).since;
 
-	/* who is first is called by nobody: it looks by itself */
+	/* the first in the queue is called by nobody: it looks by itself */
 	if (other != 0 && (own == 0 || other < own) &&
 	    (p == NULL || !limit_is_full(p, s->kind)))
 		ledger_call_rival(s->ledger);
