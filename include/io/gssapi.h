@@ -1,8 +1,8 @@
 /* gssapi.h - one side of a GSSAPI exchange: tokens in and out, on threads.
  *
- * The library reads files and asks the KDC, so each step runs on a thread of the
- * lane OFFLOAD_GSS. Builds --with-gssapi have all functions; in others those for
- * an exchange do nothing.
+ * The library reads files and asks the KDC, so each step runs on a thread: of the
+ * lane OFFLOAD_GSS if we accept, of OFFLOAD_GSS_SERVERS if we begin. Builds
+ * --with-gssapi have all functions; in others those for an exchange do nothing.
  * SPDX-License-Identifier: ISC */
 #ifndef IO_GSSAPI_H
 #define IO_GSSAPI_H

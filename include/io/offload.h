@@ -19,7 +19,8 @@ enum offload_lane {
 	OFFLOAD_TYPED,		/* PBKDF2 of passwords that clients sent */
 	OFFLOAD_PAM,
 	OFFLOAD_LDAP,
-	OFFLOAD_GSS,		/* steps of GSSAPI: keytabs, the KDC */
+	OFFLOAD_GSS,		/* steps of GSSAPI with clients: the keytab */
+	OFFLOAD_GSS_SERVERS,	/* ... with servers: the KDC, which may be slow */
 	OFFLOAD_OAUTH,		/* tokens, and the files of their keys */
 	OFFLOAD_NAMES,		/* of OS users */
 	OFFLOAD_TLS,		/* handshakes with a long key */

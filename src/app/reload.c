@@ -254,6 +254,7 @@ void apply_log(const struct app *app)
 #define TLS_QUEUE 1000000	/* max_unauthenticated bounds it */
 #define NAMES_THREADS 4
 #define NAMES_QUEUE 1000
+#define GSS_SERVERS_QUEUE 1000	/* server_connect_timeout ends the wait */
 #define CONFIG_QUEUE 10	/* one reading, and what it replaces */
 
 /* What all workers may have together. */
@@ -281,6 +282,8 @@ void apply_threads(const struct app *app)
 	    set->auth_queue);
 	offload_limit(o, OFFLOAD_OAUTH, reload_share(app, set->auth_threads),
 	    set->auth_queue);
+	offload_limit(o, OFFLOAD_GSS_SERVERS,
+	    reload_share(app, set->auth_threads), GSS_SERVERS_QUEUE);
 	offload_limit(o, OFFLOAD_CONFIG, 1 + (int)app->hung.count,
 	    CONFIG_QUEUE);
 	offload_limit(o, OFFLOAD_TLS_FILES, 1, 1);

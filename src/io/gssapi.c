@@ -351,7 +351,8 @@ enum offload_answer gssapi_step(struct gssapi *g, struct offload *o,
 		memcpy(g->token, token, len);
 	g->offload = o;
 	const enum offload_answer answer =
-	    offload_submit(o, OFFLOAD_GSS, &g->job);
+	    offload_submit(o, g->target != NULL ? OFFLOAD_GSS_SERVERS :
+	    OFFLOAD_GSS, &g->job);
 
 	if (answer == OFFLOAD_TAKEN)
 		g->place = AWAY;

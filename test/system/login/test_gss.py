@@ -756,7 +756,9 @@ def works_now(p, user):
 
 
 def test_kdc_that_is_silent_holds_nobody_up(pooler, realm, oracle, own_key):
-    """the thread waits for it; the login ends by its own limit"""
+    """the one thread for servers waits for it, and their login ends by its own
+    limit; a client that comes by a ticket needs another thread"""
+    env = realm.client_env(realm.ticket("app"))
     with socket.create_server(("127.0.0.1", harness.free_port())) as silent, \
             open(realm.conf) as f:
         conf = f.read().replace("127.0.0.1:%d" % realm.port, "127.0.0.1:%d"
@@ -771,14 +773,22 @@ def test_kdc_that_is_silent_holds_nobody_up(pooler, realm, oracle, own_key):
             p.env["KRB5_CONFIG"] = path
             return p
         put(oracle, SERVER, POOL)
-        p = hba(slow, ADMIN + "host all all all trust\n", dbs={
+        p = hba(slow, ADMIN + "host p1 all 127.0.0.1/32 gss include_realm=0\n"
+                "host all all all trust\n", dbs={
             "p0": "host=localhost port=%d" % oracle.port,
             "p1": "host=%s port=%d dbname=p0" % (oracle.dir, oracle.port)},
-            server_gss=1, krb_client_keyfile=own_key,
+            server_gss=1, krb_client_keyfile=own_key, workers=1,
+            krb_server_keyfile="FILE:" + realm.keytab, auth_threads=1,
             server_connect_timeout=0.5, query_wait_timeout=2)
         c = p.open().login("app", database="p0", wait=False)
-        with silent.accept()[0]:
-            assert p.raw("app", database="p1").value("select 1") == "1"
+        with silent.accept()[0] as asked:
+            with p.open() as other:
+                assert exchange(other, "app", Initiator(env), "p1") == OK
+            # the thread for servers waits still
+            asked.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                while asked.recv(1 << 16):
+                    pass
             assert c.recv_all().errors
             p.wait_log("closing because: connect timeout")
 
