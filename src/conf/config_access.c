@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/input.h"
@@ -44,6 +45,17 @@ static void look_at(const struct search *s, const char *what,
 	s->found(s->arg, how, line);
 }
 
+/* MIT Kerberos: a keytab without a type is a file. */
+static void look_at_keytab(const struct search *s, const char *what,
+    const char *name)
+{
+	static const char type[] = "FILE:";
+	const bool typed = name != NULL &&
+	    strncmp(name, type, strlen(type)) == 0;
+
+	look_at(s, what, typed ? name + strlen(type) : name);
+}
+
 void config_find_exposed(struct config *c, config_exposed_fn *found,
     void *arg)
 {
@@ -58,6 +70,8 @@ void config_find_exposed(struct config *c, config_exposed_fn *found,
 	look_at(&s, "server_tls_key_file", set->server_tls_key_file);
 	look_at(&s, "http_tls_key_file", set->http_tls_key_file);
 	look_at(&s, "http_auth_token_file", set->http_auth_token_file);
+	look_at_keytab(&s, "krb_server_keyfile", set->krb_server_keyfile);
+	look_at_keytab(&s, "krb_client_keyfile", set->krb_client_keyfile);
 	/* one that was there before us keeps its mode */
 	look_at(&s, "logfile", set->logfile);
 	for (const struct config_db *db = config_index_link_dbs(c->index);

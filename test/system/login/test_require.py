@@ -211,13 +211,15 @@ EVERYBODY = "by everybody (mode %04o)"
 @pytest.mark.parametrize("mode,word", [(0o644, "read"), (0o602, "changed")])
 @pytest.mark.parametrize("what", ["auth_file", "client_tls_key_file",
                                   "server_tls_key_file",
-                                  "auth_mock_secret_file", "logfile"])
+                                  "auth_mock_secret_file", "logfile",
+                                  "krb_server_keyfile", "krb_client_keyfile"])
 def test_secret_that_everybody_may_read(pooler, certs, what, mode, word):
     """settings.md 4; a warning, or no start and no reload"""
     certs.make("loose", "/CN=localhost", "DNS:localhost")
     p = pooler(**certs.accept(cert="loose"),
                **certs.connect("prefer", cert="loose"))
-    for name in ("auth_mock_secret_file", "logfile"):
+    for name in ("auth_mock_secret_file", "logfile", "krb_server_keyfile",
+                 "krb_client_keyfile"):
         p.settings[name] = p.put(name, "0123456789abcdef" * 2)
         os.chmod(p.settings[name], 0o600)
     p.reload()
