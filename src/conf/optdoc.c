@@ -175,7 +175,7 @@ static const char sample_head[] =
     "; servers, and which files are read and written.\n"
     "console_locked_settings = admin_users, stats_users, auth_*, *_tls*,"
     " *_channel_binding, *proxy*, server_require_*,"
-    " krb_*, strict_permissions, conffile, logfile, pidfile, resolv_conf,"
+    " krb*, *_gss*, strict_permissions, conffile, logfile, pidfile, resolv_conf,"
     " unix_socket_*, listen_*, http_listen_addr, http_listen_port,"
     " http_auth_token_file, user, server_check_query, server_reset_query,"
     " log_query_text\n"
