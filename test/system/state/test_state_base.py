@@ -175,6 +175,51 @@ def test_default_that_is_changed_later_is_for_those_who_set_nothing(world,
     a.do(SAY)
 
 
+NEW_QUERY = "set role b_member; set app.tenant = 'new'; " \
+    "set app.added = 'added'; set work_mem = '9MB'"
+SAY_ADDED = SAY + ", coalesce(current_setting('app.added', true), '')"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("change", ["reload", "takeover"])
+def test_other_connect_query_is_for_clients_that_had_no_server_of_the_old_one(
+        world, pooler, monkeypatch, change, workers):
+    """pooling.md 25: a client that has had a server of the old one keeps its
+    settings. Names that one query alone sets are as on the server. With two
+    workers, clients move after each transaction.
+    """
+    monkeypatch.setenv("PARTS_FORCE", "1")
+    monkeypatch.setenv("PGSLUICE_FORCE", "moves" if workers > 1 else "")
+    p, _ = world("connect_query", 2, session_state="keep", workers=workers)
+    own, asked, looked, idle = cs = [p.raw("b_owner", "based")
+                                     for _ in range(4)]
+    own.query("set app.tenant = 'own'; set work_mem = '5MB'").check()
+    asked.query("set statement_timeout = '50s'").check()
+    looked.query("select 1").check()
+    with p.raw("b_owner", "based") as busy:
+        busy.query("begin")		# has a server of before, still
+        p.dbs["based"] = "connect_query='%s'" % NEW_QUERY.replace("'", "''")
+        if change == "reload":
+            p.reload()
+        else:
+            p = take_over(pooler, p)
+        # no client has named late.name, which the new query does not set
+        old = ["b_poor", "b_poor", "nobody", "", "3MB", "added"]
+        want = {own: [*old[:2], "own", "", "5MB", "added"],
+                asked: old, looked: old,
+                idle: ["b_member", "b_member", "new", "", "9MB", "added"]}
+        for c in cs * 3:
+            row = c.query(SAY_ADDED).rows[0]
+            assert [*row[1:6], row[7]] == want[c]
+        busy.query("commit")
+        with p.raw("b_owner", "based") as new:
+            for c in (new, *cs, new):
+                row = c.query(SAY_ADDED).rows[0]
+                assert [*row[1:6], row[7]] == want.get(c, want[idle])
+    for c in cs:
+        c.close()
+
+
 @pytest.mark.parametrize("how", ["role", "connect_query"])
 def test_what_a_client_brings_is_its_default(world, how):
     p, pair = world(how, session_state="keep")
