@@ -247,7 +247,7 @@ PAGES = {
         part("databases"), part("databases"), part("users"), part("peers"),
         part("pgbouncer"), shown("ldap may not be built in: test_ldap"),
         KERBEROS, KERBEROS, KERBEROS, KERBEROS, KERBEROS,
-        AUTH_QUERY, AUTH_QUERY,
+        shown("it needs an issuer: test_oauth"), AUTH_QUERY, AUTH_QUERY,
         sections, rules, ident],
 }
 
