@@ -549,7 +549,7 @@ def test_wrong_password_at_another_worker_asks_once(pooler, roles):
     roles.put("app", "apppw")
     with p.raw("app", password="apppw") as c:
         assert c.value("select 1") == "1"
-    wait_until(lambda: "has a part at worker" in p.log)
+    wait_until(lambda: "is also served by worker" in p.log)
     for i in range(40):
         deny(p, user="ghost%d" % i)
     for _ in range(10):
