@@ -71,7 +71,7 @@ struct config_peer {
 	int id;
 	char *host;
 	int port, pool_size;	/* 6432, CONFIG_UNSET when not given */
-	struct config_peer *next;
+	struct config_peer *next;	/* by id */
 };
 
 struct config {

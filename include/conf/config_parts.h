@@ -111,7 +111,10 @@ int config_note_include(struct config *c, const struct config *prev,
 /* The item of a map; NULL: none. */
 void *config_node_find(struct config_node *map, const void *key, size_t len);
 
-/* Chain the entries by next, in file order, users by name; the heads. */
+/*
+ * Chain the entries by next, in file order, users by name, peers by id; the
+ * heads.
+ */
 struct config_db *config_index_link_dbs(struct config_index *ix);
 struct config_user *config_index_link_users(struct config_index *ix);
 struct config_peer *config_index_link_peers(struct config_index *ix);

@@ -62,6 +62,7 @@ enum view_over {
 	VIEW_PRIVATE,		/* shown on the console only */
 	VIEW_WHOLE,		/* few rows: rows() emits them at once */
 	VIEW_DATABASES, VIEW_POOLS, VIEW_CLIENTS, VIEW_SERVERS,
+	VIEW_USERS,		/* struct known_user */
 };
 
 /* Where there are several workers. */

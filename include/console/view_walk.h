@@ -1,10 +1,8 @@
 /* view_walk.h - a view bit by bit, for callers that must not take long.
  *
- * The same rows as SHOW has: databases and pools by name, clients and servers
- * the
- * oldest first, those of all workers merged. What goes meanwhile is not told;
- * what
- * comes is told last, or not if it has a name; no name twice. Where there are
+ * The same rows as SHOW has: databases, pools and users by name, clients and
+ * servers the oldest first, those of all workers merged. What goes meanwhile is
+ * not told; what comes is told last, or not if it has a name; no name twice. Where there are
  * several workers, each call but view_walk_begin() is for a hold, the end, too.
  * SPDX-License-Identifier: ISC */
 #ifndef CONSOLE_VIEW_WALK_H
@@ -27,6 +25,7 @@ struct view_walk {
 	struct view_fold fold;
 	bool begun;			/* with rows */
 	const struct admin *rest;	/* workers without a cursor yet */
+	struct users_walk users;	/* VIEW_USERS: of all workers */
 	size_t count;			/* of those with one */
 	struct {
 		const struct admin *a;

@@ -109,7 +109,7 @@ struct catalog {
 	struct user *to_renew;		/* renew from this user on; NULL:
 					 * none */
 	struct pool *pools;		/* uthash by key */
-	struct cursor_list all_users;	/* the oldest first */
+	struct cursor_list all_users;		/* by name, in byte order */
 	struct cursor_list all_databases;	/* by name, in byte order */
 	struct cursor_list all_pools;		/* by database and user, in byte
 						 * order */

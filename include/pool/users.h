@@ -12,6 +12,7 @@
 #include "pool/limit_queue.h"
 
 struct catalog;
+struct config;
 struct config_user;
 struct credentials;
 struct pool;
@@ -77,13 +78,32 @@ struct known_user {
 	const struct config_user *conf;	/* NULL: no line */
 	unsigned clients, servers;	/* as user_admitted() has them */
 };
+/* By name, in byte order: for catalog.all_users. */
+int user_compare(const struct cursor_node *a, const struct cursor_node *b);
+
 /*
- * Of count catalogs with one configuration, in byte order; fn returns non-zero
- * to stop.
+ * All names of catalogs with one configuration, in byte order and each once, a
+ * name a step; users may come and go between two steps. The lines and the auth
+ * file are those of the beginning: a reload does not change them meanwhile.
  */
 #define USERS_CATALOGS 64
-int users_each(struct catalog *const *all, size_t count,
-    int (*fn)(void *arg, const struct known_user *u), void *arg);
+struct users_walk {
+	struct config *config;		/* counted; NULL: of no catalog yet */
+	const struct config_user *conf;	/* of its lines, the next one */
+	size_t listed;			/* of its auth file, the same */
+	size_t count;			/* of catalogs */
+	struct cursor used[USERS_CATALOGS];	/* of each, by name */
+};
+
+void users_walk_begin(struct users_walk *w);
+/* USERS_CATALOGS at most, and all of them before the first step. */
+void users_walk_add(struct users_walk *w, struct catalog *c);
+/*
+ * A step; false: that was all. What is in out is good as long as nothing moves.
+ */
+bool users_walk_next(struct users_walk *w, struct known_user *out);
+/* Must be called before a catalog goes. Ended twice: no effect. */
+void users_walk_end(struct users_walk *w);
 /*
  * How many users there are: users of the configuration, which takes no time to
  * speak of, and users that came without being in it.

@@ -5,9 +5,13 @@
 #include <stddef.h>
 #include <utlist.h>
 
+#define SETTLED 64		/* fewer take no time to speak of */
+
 void cursor_list_add(struct cursor_list *l, struct cursor_node *n)
 {
 	DL_APPEND(l->first, n);
+	l->count++;
+	l->added++;
 	if (l->compare != NULL && l->unplaced == NULL)
 		l->unplaced = n;
 }
@@ -32,6 +36,7 @@ void cursor_list_remove(struct cursor_list *l, struct cursor_node *n)
 	if (l->unplaced == n)
 		l->unplaced = n->next;
 	DL_DELETE(l->first, n);
+	l->count--;
 	n->prev = n->next = NULL;
 }
 
@@ -56,6 +61,7 @@ void cursor_list_arrange(struct cursor_list *l)
 {
 	struct cursor_node *added, *n, *next, *at;
 
+	l->added = 0;
 	if (l->unplaced == NULL)
 		return;
 	added = cursor_cut(l);
@@ -66,6 +72,12 @@ void cursor_list_arrange(struct cursor_list *l)
 			at = at->next;
 		DL_PREPEND_ELEM(l->first, at, n);
 	}
+}
+
+void cursor_list_settle(struct cursor_list *l)
+{
+	if (l->added >= SETTLED && l->added >= l->count / 16)
+		cursor_list_arrange(l);
 }
 
 void cursor_begin(struct cursor *w, struct cursor_list *l)

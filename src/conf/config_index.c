@@ -211,10 +211,19 @@ struct config_user *config_index_link_users(struct config_index *ix)
 	return head;
 }
 
+static int by_peer_id(const struct config_node *a,
+    const struct config_node *b)
+{
+	const struct config_peer *const x = a->item, *const y = b->item;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
 struct config_peer *config_index_link_peers(struct config_index *ix)
 {
 	struct config_peer *head = NULL, **tail = &head;
 
+	HASH_SORT(ix->peers, by_peer_id);
 	for (struct config_node *n = ix->peers; n != NULL; n = n->hh.next) {
 		*tail = n->item;
 		tail = &(*tail)->next;

@@ -141,15 +141,11 @@ static struct cell cell_padded(const struct config_user *conf, int own,
 	return cell_text(buf);
 }
 
-struct users_walk {
-	const struct settings *set;
-	struct row_sink *sink;
-};
-
-static int user_row(void *arg, const struct known_user *u)
+static int user_row(const struct admin *a, const struct view *v,
+    const void *item, struct row_sink *sink)
 {
-	const struct users_walk *const w = arg;
-	const struct settings *const set = w->set;
+	const struct known_user *const u = item;
+	const struct settings *const set = sessions_settings(a->ss);
 	static const struct config_user none = {
 		.pool_size = CONFIG_UNSET,
 		.reserve_pool_size = CONFIG_UNSET,
@@ -160,49 +156,36 @@ static int user_row(void *arg, const struct known_user *u)
 	    &none;
 	char size[16], reserve[16];
 
-	return w->sink->row(w->sink, VIEW_ROW(USERS));
+	(void)v;
+	return sink->row(sink, VIEW_ROW(USERS));
 }
 
 static void users_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
-	const struct users_walk walk = {
-		.set = sessions_settings(a->ss), .sink = sink };
-	struct catalog *all[USERS_CATALOGS];
-	size_t n = 0;
+	const struct admin *const first = a;
+	struct users_walk w;
+	struct known_user u;
 
-	(void)v;
-	for (; a != NULL && n < USERS_CATALOGS; a = a->next)
-		all[n++] = a->ss->catalog;
-	(void)users_each(all, n, user_row, (void *)(uintptr_t)&walk);
-}
-
-/* The one with the lowest id above last; NULL: none is left. */
-static const struct config_peer *next_peer(const struct config *config,
-    int64_t last)
-{
-	const struct config_peer *best = NULL;
-
-	for (const struct config_peer *p = config->peers; p != NULL;
-	    p = p->next) {
-		if (p->id > last && (best == NULL || p->id < best->id))
-			best = p;
+	users_walk_begin(&w);
+	for (; a != NULL && w.count < USERS_CATALOGS; a = a->next)
+		users_walk_add(&w, a->ss->catalog);
+	while (users_walk_next(&w, &u)) {
+		if (user_row(first, v, &u, sink) != 0)
+			break;
 	}
-	return best;
+	users_walk_end(&w);
 }
 
 static void peers_rows(const struct admin *a, const struct view *v,
     struct row_sink *sink)
 {
 	const struct config *const config = a->ss->catalog->config;
-	int64_t last = INT64_MIN;
 
 	(void)v;
-	for (const struct config_peer *p; (p = next_peer(config, last)) != NULL;
-	    last = p->id) {
-		const int rc = sink->row(sink, VIEW_ROW(PEERS));
-
-		if (rc != 0)
+	for (const struct config_peer *p = config->peers; p != NULL;
+	    p = p->next) {
+		if (sink->row(sink, VIEW_ROW(PEERS)) != 0)
 			return;
 	}
 }
@@ -216,7 +199,8 @@ struct view_group view_group_catalog(void)
 		    .item = database_row },
 		{ .topic = "USERS", .spread = VIEW_FIRST,
 		    VIEW_COLUMNS(users_columns),
-		    .rows = users_rows },
+		    .rows = users_rows, .over = VIEW_USERS,
+		    .item = user_row, .console = true },
 		{ .topic = "PEERS", .spread = VIEW_FIRST,
 		    VIEW_COLUMNS(peers_columns),
 		    .rows = peers_rows, .over = VIEW_WHOLE },

@@ -5,6 +5,8 @@
 #include <stddef.h>
 
 #include "base/container.h"
+#include "conf/config.h"
+#include "conf/userlist.h"
 #include "console/admin.h"
 #include "console/table.h"
 #include "session/client.h"
@@ -20,6 +22,7 @@ static struct cursor_list *view_walk_list_of(const struct admin *a,
 	case VIEW_POOLS: return &ss->catalog->all_pools;
 	case VIEW_CLIENTS: return &ss->all_clients;
 	case VIEW_SERVERS: return &ss->all_servers;
+	case VIEW_USERS: return &ss->catalog->all_users;
 	case VIEW_PRIVATE:
 	case VIEW_WHOLE: break;
 	}
@@ -76,12 +79,26 @@ static size_t count_up_to(const struct cursor_list *list, size_t max)
 	return count;
 }
 
+/* Names of the files, which need not have come; one may count twice. */
+static size_t count_configured(const struct config *config, size_t max)
+{
+	size_t count = config->userlist == NULL ? 0 :
+	    userlist_count(config->userlist);
+
+	for (const struct config_user *u = config->users;
+	    u != NULL && count < max; u = u->next)
+		count++;
+	return count;
+}
+
 bool view_walk_is_long(const struct admin *a, const struct view *v,
     size_t max)
 {
 	size_t count = 0;
 
-	for (; v != NULL; v = v->then) {
+	if (v->over == VIEW_USERS)
+		count = count_configured(a->ss->catalog->config, max + 1);
+	for (; v != NULL && count <= max; v = v->then) {
 		for (const struct admin *at = a; at != NULL; at = at->next)
 			count += count_up_to(view_walk_list_of(at, v->over),
 			    max + 1 - count);
@@ -98,11 +115,13 @@ void view_walk_begin(struct view_walk *w, const struct admin *a,
 	w->begun = false;
 	w->rest = v->over == VIEW_WHOLE ? NULL : a;
 	w->count = 0;
+	users_walk_begin(&w->users);
 }
 
 void view_walk_end(struct view_walk *w)
 {
 	w->rest = NULL;
+	users_walk_end(&w->users);
 	view_fold_fini(&w->fold);
 	while (w->count > 0)
 		cursor_end(&w->of[--w->count].cursor);
@@ -124,6 +143,11 @@ static void view_walk_begin_next(struct view_walk *w)
 {
 	const struct admin *const a = w->rest;
 
+	if (w->v->over == VIEW_USERS) {
+		users_walk_add(&w->users, a->ss->catalog);
+		w->rest = w->users.count < USERS_CATALOGS ? a->next : NULL;
+		return;
+	}
 	w->of[w->count].a = a;
 	cursor_begin(&w->of[w->count++].cursor,
 	    view_walk_list_of(a, w->v->over));
@@ -163,6 +187,7 @@ static const void *view_walk_fold(struct view_walk *w, const void *item)
 		return view_fold_pool(&w->fold, w->a, item);
 	case VIEW_CLIENTS:
 	case VIEW_SERVERS:
+	case VIEW_USERS:
 	case VIEW_PRIVATE:
 	case VIEW_WHOLE:
 		break;
@@ -179,6 +204,14 @@ static bool view_walk_put(struct view_walk *w, const struct admin *a,
 	return whole == NULL || w->v->item(a, w->v, whole, sink) == 0;
 }
 
+static bool view_walk_put_user(struct view_walk *w, struct row_sink *sink)
+{
+	struct known_user u;
+
+	return users_walk_next(&w->users, &u) &&
+	    w->v->item(w->a, w->v, &u, sink) == 0;
+}
+
 bool view_walk_next(struct view_walk *w, struct row_sink *sink)
 {
 	const struct view *const v = w->v;
@@ -193,6 +226,8 @@ bool view_walk_next(struct view_walk *w, struct row_sink *sink)
 		view_rows(w->a, v, sink);
 	if (v->over == VIEW_WHOLE)
 		return false;
+	if (v->over == VIEW_USERS)
+		return view_walk_put_user(w, sink);
 	if (first && v->begin != NULL)
 		return v->begin(w->a, sink) == 0;
 	const size_t i = view_walk_first_of(w);

@@ -114,6 +114,7 @@ struct pool *catalog_get_pool(struct catalog *c, struct database *db,
 	wheel_add(&c->pool_due, &p->wheel);
 	p->recent = &c->recent;
 	cursor_list_add(&c->all_pools, &p->node);
+	cursor_list_settle(&c->all_pools);
 	pool_configure(p, c->config);
 	return p;
 fail_hash:
@@ -506,6 +507,7 @@ struct catalog *catalog_new_part(struct config *config,
 	if (c == NULL)
 		return NULL;
 	c->part = part;
+	c->all_users.compare = user_compare;
 	c->all_databases.compare = database_compare;
 	c->all_pools.compare = pool_compare;
 	c->config = config_ref(config);

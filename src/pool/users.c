@@ -3,8 +3,10 @@
 #include "pool/users.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/ledger.h"
 #include "base/mem.h"
 #include "conf/userlist.h"
@@ -58,6 +60,7 @@ struct user *catalog_get_user(struct catalog *c, const char *name)
 		return NULL;
 	}
 	cursor_list_add(&c->all_users, &u->node);
+	cursor_list_settle(&c->all_users);
 	return u;
 }
 
@@ -162,20 +165,27 @@ void user_put_typed(struct user *u, struct credentials *typed)
 	u->typed = credentials_ref(typed);
 }
 
+int user_compare(const struct cursor_node *a, const struct cursor_node *b)
+{
+	return strcmp(container_of(a, struct user, node)->name,
+	    container_of(b, struct user, node)->name);
+}
+
 /* --- all names, in order --- */
 
-/* Three lists in byte order, and where each of them is. */
-struct merge {
-	const struct user *used[USERS_CATALOGS];	/* of each catalog */
-	size_t catalogs;
-	const struct config_user *conf;
-	const struct userlist *list;	/* NULL: empty */
-	size_t listed;
-};
-
-static const char *listed_name(const struct merge *m)
+static const struct user *user_at(const struct cursor *used)
 {
-	return m->list == NULL ? NULL : userlist_name(m->list, m->listed);
+	const struct cursor_node *const n = cursor_next(used);
+
+	return n == NULL ? NULL : container_of(n, struct user, node);
+}
+
+static const char *listed_name(const struct users_walk *w)
+{
+	const struct userlist *const list = w->config == NULL ? NULL :
+	    w->config->userlist;
+
+	return list == NULL ? NULL : userlist_name(list, w->listed);
 }
 
 static const char *first(const char *a, const char *b)
@@ -190,95 +200,93 @@ static bool is_name(const char *name, const char *other)
 	return other != NULL && strcmp(name, other) == 0;
 }
 
-static const char *first_used(const struct merge *m)
+static const char *first_used(const struct users_walk *w)
 {
 	const char *name = NULL;
 
-	for (size_t i = 0; i < m->catalogs; i++)
-		name = first(name, m->used[i] != NULL ? m->used[i]->name :
-		    NULL);
+	for (size_t i = 0; i < w->count; i++) {
+		const struct user *const u = user_at(&w->used[i]);
+
+		name = first(name, u != NULL ? u->name : NULL);
+	}
 	return name;
 }
 
-static void take_used(struct merge *m, struct known_user *out)
+static void take_used(struct users_walk *w, struct known_user *out)
 {
-	for (size_t i = 0; i < m->catalogs; i++) {
-		const struct user *const u = m->used[i];
+	for (size_t i = 0; i < w->count; i++) {
+		const struct user *const u = user_at(&w->used[i]);
 
 		if (u == NULL || strcmp(u->name, out->name) != 0)
 			continue;
 		out->clients += user_admitted(u);
 		out->servers += u->servers;
-		m->used[i] = u->hh.next;
+		(void)cursor_take(&w->used[i]);
 	}
 }
 
-/* Take the first name off all lists that have it; false: they are empty. */
-static bool users_take(struct merge *m, struct known_user *out)
+/* Take the first name off all lists that have it. */
+bool users_walk_next(struct users_walk *w, struct known_user *out)
 {
-	const char *const used = first_used(m);
-	const char *const conf = m->conf != NULL ? m->conf->name : NULL;
-	const char *const listed = listed_name(m);
+	const char *const used = first_used(w);
+	const char *const conf = w->conf != NULL ? w->conf->name : NULL;
+	const char *const listed = listed_name(w);
 
 	*out = (struct known_user){ .name = first(used, first(conf, listed)) };
 	if (out->name == NULL)
 		return false;
-	take_used(m, out);
+	take_used(w, out);
 	if (is_name(out->name, conf)) {
-		out->conf = m->conf;
-		m->conf = m->conf->next;
+		out->conf = w->conf;
+		w->conf = w->conf->next;
 	}
 	if (is_name(out->name, listed))
-		m->listed++;
+		w->listed++;
 	return true;
 }
 
-static int users_by_user_name(const struct user *a, const struct user *b)
+void users_walk_begin(struct users_walk *w)
 {
-	return strcmp(a->name, b->name);
+	w->config = NULL;
+	w->conf = NULL;
+	w->listed = 0;
+	w->count = 0;
 }
 
 /* The lists of the configuration, which are in order. */
-static struct merge begin_configured(const struct catalog *c)
+static void begin_configured(struct users_walk *w, const struct catalog *c)
 {
-	return (struct merge){ .conf = c->config->users,
-		.list = c->config->userlist };
+	users_walk_begin(w);
+	/* whoever counts does not change it */
+	w->config = config_ref((struct config *)(uintptr_t)c->config);
+	w->conf = c->config->users;
 }
 
-static void add_used(struct merge *m, struct catalog *c)
+void users_walk_add(struct users_walk *w, struct catalog *c)
 {
-	HASH_SORT(c->users, users_by_user_name);
-	/* whoever was next may be anywhere now */
-	if (c->to_renew != NULL)
-		c->to_renew = c->users;
-	m->used[m->catalogs++] = c->users;
+	if (w->config == NULL)
+		begin_configured(w, c);
+	cursor_begin(&w->used[w->count++], &c->all_users);
 }
 
-int users_each(struct catalog *const *all, size_t count,
-    int (*fn)(void *arg, const struct known_user *u), void *arg)
+void users_walk_end(struct users_walk *w)
 {
-	struct merge m = begin_configured(all[0]);
-	struct known_user u;
-
-	for (size_t i = 0; i < count && i < USERS_CATALOGS; i++)
-		add_used(&m, all[i]);
-	while (users_take(&m, &u)) {
-		const int rc = fn(arg, &u);
-
-		if (rc != 0)
-			return rc;
-	}
-	return 0;
+	while (w->count > 0)
+		cursor_end(&w->used[--w->count]);
+	config_unref(&w->config);
+	users_walk_begin(w);
 }
 
 size_t users_configured(const struct catalog *c)
 {
-	struct merge m = begin_configured(c);
+	struct users_walk w;
 	struct known_user u;
 	size_t n = 0;
 
-	while (users_take(&m, &u))
+	begin_configured(&w, c);
+	while (users_walk_next(&w, &u))
 		n++;
+	users_walk_end(&w);
 	return n;
 }
 

@@ -330,6 +330,22 @@ static int note_user(void *arg, const struct known_user *u)
 	return strcmp(u->name, "stop") == 0;
 }
 
+static int each_user(struct catalog *const *all, size_t count,
+    int (*fn)(void *arg, const struct known_user *u), void *arg)
+{
+	struct users_walk w;
+	struct known_user u;
+	int rc = 0;
+
+	users_walk_begin(&w);
+	for (size_t i = 0; i < count; i++)
+		users_walk_add(&w, all[i]);
+	while (rc == 0 && users_walk_next(&w, &u))
+		rc = fn(arg, &u);
+	users_walk_end(&w);
+	return rc;
+}
+
 static void test_users_of_several_catalogs_are_added_up(void **state)
 {
 	struct fixture *f = *state;
@@ -341,10 +357,57 @@ static void test_users_of_several_catalogs_are_added_up(void **state)
 	catalog_get_user(all[0], "ann")->servers = 2;
 	catalog_get_user(all[1], "ann")->servers = 3;
 	catalog_get_user(all[1], "zoe")->servers = 4;
-	assert_int_equal(users_each(all, 2, note_sum, f), 0);
+	assert_int_equal(each_user(all, 2, note_sum, f), 0);
 	assert_string_equal(f->log, "ann 5, line 0, pgbouncer 0, zoe 4, ");
 	catalog_free(&all[0]);
 	catalog_free(&all[1]);
+}
+
+static const char *next_name(struct users_walk *w)
+{
+	struct known_user u;
+
+	return users_walk_next(w, &u) ? u.name : "(none)";
+}
+
+static void test_users_come_and_go_amid_a_walk(void **state)
+{
+	struct fixture *f = *state;
+	struct catalog *c = start(f, "", "bob =\nline =\n", "\"dan\" \"\"\n");
+	struct users_walk w, other;
+	struct known_user u;
+
+	catalog_get_user(c, "eve")->clients = 1;
+	(void)catalog_get_user(c, "amy");
+	(void)catalog_get_user(c, "gus");
+	users_walk_begin(&w);
+	users_walk_add(&w, c);
+	assert_string_equal(next_name(&w), "amy");
+	assert_string_equal(next_name(&w), "bob");
+	/* one goes and comes again, others come before and behind the walk */
+	catalog_drop_user(c, catalog_find_user(c, "amy"));
+	(void)catalog_get_user(c, "amy");
+	(void)catalog_get_user(c, "bob");
+	(void)catalog_get_user(c, "dan");
+	(void)catalog_get_user(c, "fay");
+	users_walk_begin(&other);
+	users_walk_add(&other, c);
+	assert_string_equal(next_name(&other), "amy");
+	users_walk_end(&other);
+	catalog_release_user(c, catalog_find_user(c, "eve"));
+	/* a reload takes what the walk has begun with from nobody */
+	apply(c, f, load(f, "", "new =\n", ""), "");
+	assert_string_equal(next_name(&w), "dan");
+	assert_string_equal(next_name(&w), "fay");
+	assert_string_equal(next_name(&w), "gus");
+	assert_true(users_walk_next(&w, &u));
+	assert_string_equal(u.name, "line");
+	assert_non_null(u.conf);
+	assert_string_equal(next_name(&w), "pgbouncer");
+	assert_string_equal(next_name(&w), "(none)");
+	users_walk_end(&w);
+	users_walk_end(&w);
+	catalog_free(&c);
 }
 
 static void test_users_are_known_before_they_come(void **state)
@@ -357,13 +420,13 @@ static void test_users_are_known_before_they_come(void **state)
 	catalog_get_user(c, "user")->servers = 1;
 	assert_non_null(catalog_get_user(c, "both")->conf);
 	catalog_get_user(c, "guest")->servers = 1;
-	assert_int_equal(users_each(&c, 1, note_user, f), 0);
+	assert_int_equal(each_user(&c, 1, note_user, f), 0);
 	assert_string_equal(f->log,
 	    "ann both= guest+ line= pgbouncer user+= zoe ");
 	assert_int_equal(users_count(c), 7);
 	apply(c, f, load(f, "", "stop =\n", ""), "");
 	assert_null(catalog_get_user(c, "both")->conf);
-	assert_int_equal(users_each(&c, 1, note_user, f), 1);
+	assert_int_equal(each_user(&c, 1, note_user, f), 1);
 	assert_string_equal(f->log, "both guest+ pgbouncer stop= ");
 	/* and the one that the log stopped before */
 	assert_int_equal(users_count(c), 5);
@@ -560,6 +623,7 @@ int main(void)
 		CASE(test_learned_secret_is_of_one_pool),
 		CASE(test_effective_settings),
 		CASE(test_users_of_several_catalogs_are_added_up),
+		CASE(test_users_come_and_go_amid_a_walk),
 		CASE(test_users_are_known_before_they_come),
 		CASE(test_automatic_databases),
 		CASE(test_each_has_its_turn_whoever_goes),

@@ -230,6 +230,22 @@ static void test_peer_keys(void **state)
 	config_unref(&c);
 }
 
+static void test_peers_come_by_id(void **state)
+{
+	static const int ids[] = { 2, 9, 10, 65535 };
+	struct config *c = load_good(*state, "[pgbouncer]\n[peers]\n"
+	    "10 = host=h\n2 = host=h\n65535 = host=h\n9 = host=h\n"
+	    "2 = host=h\n", NULL);
+	const struct config_peer *p = c->peers;
+
+	for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++, p = p->next) {
+		assert_non_null(p);
+		assert_int_equal(p->id, ids[i]);
+	}
+	assert_null(p);
+	config_unref(&c);
+}
+
 static void test_entries_are_in_file_order_and_last_wins(void **state)
 {
 	struct config *c = load_good(*state,
@@ -871,6 +887,7 @@ int main(void)
 		BOXED(test_database_keys),
 		BOXED(test_user_keys),
 		BOXED(test_peer_keys),
+		BOXED(test_peers_come_by_id),
 		BOXED(test_entries_are_in_file_order_and_last_wins),
 		BOXED(test_every_mistake_is_told_and_fails_the_load),
 		BOXED(test_first_problem_is_in_the_error),

@@ -177,6 +177,36 @@ static void test_made_anew_does_not_come_twice(void **state)
 	cursor_end(&w);
 }
 
+static void test_added_ones_settle_once_they_are_many(void **state)
+{
+	struct cursor_list many = { .compare = compare };
+	static struct item of[5000];
+	int added = 0, most = 0;
+
+	(void)state;
+	for (int i = 0; i < 5000; i++) {
+		of[i] = (struct item){ .value = i * 7 % 5000 };
+		cursor_list_add(&many, &of[i].node);
+		cursor_list_settle(&many);
+		added = many.unplaced == NULL ? 0 : added + 1;
+		most = added > most ? added : most;
+	}
+	assert_in_range(most, 63, 5000 / 16);
+	assert_int_equal(value_of(many.first), 0);
+	assert_int_equal(many.count, 5000);
+	for (int i = 0; i < 5000; i++)
+		cursor_list_remove(&many, &of[i].node);
+	assert_int_equal(many.count, 0);
+	/* one that comes and goes */
+	for (int i = 0; i < 200; i++) {
+		cursor_list_add(&many, &of[0].node);
+		cursor_list_settle(&many);
+		cursor_list_remove(&many, &of[0].node);
+	}
+	assert_null(many.first);
+	assert_null(many.unplaced);
+}
+
 static void test_those_without_a_place_may_go(void **state)
 {
 	struct cursor w;
@@ -263,6 +293,8 @@ int main(void)
 		cmocka_unit_test_setup(test_added_waits_for_its_place,
 		    setup_ordered),
 		cmocka_unit_test_setup(test_made_anew_does_not_come_twice,
+		    setup_ordered),
+		cmocka_unit_test_setup(test_added_ones_settle_once_they_are_many,
 		    setup_ordered),
 		cmocka_unit_test_setup(test_those_without_a_place_may_go,
 		    setup_ordered),

@@ -58,12 +58,15 @@ def test_show_of_many_pools_is_cut_up(clocked):
     count, closed = 3000, free_port()
     names = ["d%04d" % n for n in range(count)]
     p, clock = clocked(
-        {name: "host=127.0.0.1 port=%d user=x min_pool_size=1" % closed
-         for name in reversed(names)}, log_disconnections=0)
+        {name: "host=127.0.0.1 port=%d user=%s min_pool_size=1" % (
+            closed, name) for name in reversed(names)}, log_disconnections=0)
     wait_until(lambda: pools(p) > count)
+    users = sorted({*names, *p.userlist, "pgbouncer"})
     with p.console() as c:
-        c.query("show pools")   # the first one sorts
+        for first in "pools", "users":
+            c.query("show " + first)    # the first one sorts
         for sql in "show pools", "show json databases", "show databases", \
+                "show json users", \
                 "select name from databases order by name":
             shares = []
             for _ in range(TRIES):
@@ -73,6 +76,7 @@ def test_show_of_many_pools_is_cut_up(clocked):
                 if len(res.rows) > 1:
                     assert [r[0] for r in res.rows] == names + ["pgbouncer"]
             assert min(shares) < 0.75, sql
+        assert [r[0] for r in c.query("show users").rows] == users
 
 
 @pytest.mark.parametrize("state", ["forget", "clean", "keep"])
