@@ -20,7 +20,7 @@ struct jwks_file {
 	atomic_uint refs;
 	char *path;		/* owned */
 	pthread_mutex_t lock;	/* of all that follows */
-	bool known;		/* st is what keys or why are of */
+	bool known;		/* what st describes is in keys or why */
 	struct stat st;
 	struct jwks *keys;	/* counted; NULL: it cannot be used */
 	struct err why;		/* keys is NULL */
@@ -71,14 +71,12 @@ static bool same_moment(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-static bool is_unchanged(const struct jwks_file *f, const struct stat *st,
-    int64_t now)
+static bool is_unchanged(const struct jwks_file *f, const struct stat *st)
 {
 	return f->known && st->st_dev == f->st.st_dev &&
 	    st->st_ino == f->st.st_ino && st->st_size == f->st.st_size &&
 	    same_moment(&st->st_mtim, &f->st.st_mtim) &&
-	    same_moment(&st->st_ctim, &f->st.st_ctim) &&
-	    now - st->st_ctim.tv_sec > SETTLED;
+	    same_moment(&st->st_ctim, &f->st.st_ctim);
 }
 
 /* Bytes read, up to size; -1 with errno. */
@@ -100,8 +98,8 @@ static ssize_t jwks_file_read(int fd, char *text, size_t size)
 	return (ssize_t)len;
 }
 
-/* Into f->keys, or f->why. */
-static void read_keys(struct jwks_file *f, int fd)
+/* Into f->keys, or f->why. Returns: was all of it looked at? */
+static bool read_keys(struct jwks_file *f, int fd)
 {
 	/* one byte more than there may be: it is too long then */
 	char *const text = mem_alloc(JWKS_MAX + 1);
@@ -115,6 +113,7 @@ static void read_keys(struct jwks_file *f, int fd)
 	else
 		f->keys = jwks_parse(text, (size_t)n, &f->why);
 	mem_free(text);
+	return n >= 0 && (f->keys != NULL || !err_is_nomem(&f->why));
 }
 
 static void look(struct jwks_file *f, int64_t now)
@@ -122,7 +121,7 @@ static void look(struct jwks_file *f, int64_t now)
 	const int fd = input_open(f->path);
 	struct stat st;
 
-	if (fd >= 0 && fstat(fd, &st) == 0 && is_unchanged(f, &st, now)) {
+	if (fd >= 0 && fstat(fd, &st) == 0 && is_unchanged(f, &st)) {
 		close(fd);
 		return;
 	}
@@ -132,8 +131,9 @@ static void look(struct jwks_file *f, int64_t now)
 		err_set(&f->why, ERRCODE_UNDEFINED_FILE, "%s",
 		    input_why(errno));
 	} else {
-		read_keys(f, fd);
-		f->known = f->keys != NULL || !err_is_nomem(&f->why);
+		/* what counts is how old the change was when it was read */
+		f->known = read_keys(f, fd) &&
+		    now - f->st.st_ctim.tv_sec > SETTLED;
 	}
 	if (fd >= 0)
 		close(fd);

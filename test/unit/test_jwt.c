@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -699,12 +700,35 @@ static void test_file_that_is_old_is_read_once(void **state)
 	assert_ptr_equal(a, b);
 	jwks_unref(&a);
 	jwks_unref(&b);
-	/* what is as old as its change is not trusted to be the same */
-	a = jwks_file_get(f, (int64_t)time(NULL), &e);
-	b = jwks_file_get(f, (int64_t)time(NULL), &e);
-	assert_ptr_not_equal(a, b);
-	jwks_unref(&a);
-	jwks_unref(&b);
+	unlink(path);
+	jwks_file_unref(&f);
+}
+
+/* One that came in the same moment as what was read left no trace. */
+static void test_file_that_was_read_too_early_is_read_again(void **state)
+{
+	char path[] = "/tmp/test_jwt.XXXXXX";
+	const int fd = mkstemp(path);
+	struct stat st;
+	struct err e;
+
+	(void)state;
+	close(fd);
+	put_text(path, set_text);
+	assert_int_equal(stat(path, &st), 0);
+	struct jwks_file *f = jwks_file_new(path);
+	struct jwks *sets[4];
+
+	for (int i = 0; i < 4; i++) {
+		sets[i] = jwks_file_get(f, (int64_t)st.st_ctim.tv_sec +
+		    (i < 2 ? i : 100), &e);
+		assert_non_null(sets[i]);
+	}
+	assert_ptr_not_equal(sets[0], sets[1]);
+	assert_ptr_not_equal(sets[1], sets[2]);
+	assert_ptr_equal(sets[2], sets[3]);
+	for (int i = 0; i < 4; i++)
+		jwks_unref(&sets[i]);
 	unlink(path);
 	jwks_file_unref(&f);
 }
@@ -752,6 +776,8 @@ int main(void)
 		cmocka_unit_test(test_a_set_that_is_too_large_is_refused),
 		cmocka_unit_test(test_file_is_read_again_when_it_changes),
 		cmocka_unit_test(test_file_that_is_old_is_read_once),
+		cmocka_unit_test(
+		    test_file_that_was_read_too_early_is_read_again),
 		cmocka_unit_test(
 		    test_each_failing_allocation_refuses_the_token),
 	};
