@@ -90,6 +90,11 @@ enum auth_result auth_step(struct auth *a, const uint8_t *body, size_t len,
 /* After AUTH_WAIT and wake: go on where it stopped. */
 enum auth_result auth_resume(struct auth *a, struct writer *out);
 /*
+ * The client is gone. Was it told already that it had failed, and only its last
+ * word is missing? The exchange is over then, and a->refusal says why.
+ */
+bool auth_had_failed(struct auth *a);
+/*
  * After OK or DENY by doubtful credentials: may the same answer be judged by c,
  * which are not? SCRAM's may not: a proof is for one salt.
  */

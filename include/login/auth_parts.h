@@ -19,6 +19,8 @@ struct auth_method {
 	    size_t len, struct writer *out);
 	enum auth_result (*resume)(struct auth *a, struct writer *out);
 	void (*end)(struct auth *a);
+	/* See auth_had_failed(); NULL: a failure is the end. */
+	bool (*had_failed)(struct auth *a);
 	/* Other credentials are there: a step once more. NULL: impossible. */
 	enum auth_result (*again)(struct auth *a, const uint8_t *body,
 	    size_t len, struct writer *out);

@@ -51,6 +51,12 @@ void login_refuse(struct client *c, const struct err *why);
  * has failed; if c serves a penalty, it keeps its place up to the end of that.
  */
 void login_hung_up(struct client *c);
+/*
+ * c leaves. If it was told already that it failed, and owes only its last word,
+ * that counts as any failure.
+ * Returns: was it so? c is denied then, as by login_deny().
+ */
+bool login_deny_told(struct client *c);
 /* bytes that c has sent are being checked by a thread; 0: no more. */
 void login_examine(struct client *c, size_t bytes);
 

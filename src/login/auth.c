@@ -162,6 +162,15 @@ enum auth_result auth_resume(struct auth *a, struct writer *out)
 	return settle(a, a->method->resume(a, out));
 }
 
+bool auth_had_failed(struct auth *a)
+{
+	if (a->method == NULL || a->method->had_failed == NULL ||
+	    !a->method->had_failed(a))
+		return false;
+	close_exchange(a);
+	return true;
+}
+
 bool auth_can_judge_again(const struct auth *a, const struct credentials *c)
 {
 	struct auth_request rq = a->request;

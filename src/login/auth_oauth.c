@@ -317,6 +317,17 @@ static enum auth_result oauth_resume(struct auth *a, struct writer *out)
 	    fail_by(a, q->why.text, out);
 }
 
+/* It knows, so it is as if it had sent its dummy. */
+static bool oauth_had_failed(struct auth *a)
+{
+	const struct oauth_exchange *const x = a->state;
+
+	if (x == NULL || x->step != OAUTH_FAILED)
+		return false;
+	(void)refuse_login(a, x->detail);
+	return true;
+}
+
 static void oauth_end(struct auth *a)
 {
 	struct oauth_exchange *const x = a->state;
@@ -335,6 +346,7 @@ const struct auth_method *auth_oauth(void)
 		.begin = oauth_begin,
 		.step = oauth_step,
 		.resume = oauth_resume,
+		.had_failed = oauth_had_failed,
 		.end = oauth_end,
 	};
 

@@ -324,6 +324,8 @@ static size_t auth_message(struct client *c, const uint8_t *p, size_t len)
 		return 0;
 	}
 	if (p[0] != FE_PASSWORD) {
+		if (login_deny_told(c))
+			return len;
 		client_close(c, CLOSE_BAD_PACKET);
 		return 0;
 	}
@@ -416,6 +418,8 @@ void login_work(struct client *c)
 		if (n == STREAM_NONE)
 			return;
 		if (n < 0) {
+			if (login_deny_told(c))
+				return;
 			say_tls_was_wanted(c);
 			client_close(c, CLOSE_CLIENT_UNEXPECTED_EOF);
 			return;

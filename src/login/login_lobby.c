@@ -286,6 +286,17 @@ void login_examine(struct client *c, size_t bytes)
 	lobby_examine(&c->ss->lobby, &c->login->guest, bytes > 0);
 }
 
+bool login_deny_told(struct client *c)
+{
+	struct auth_refusal why;
+
+	c->login->auth.refusal = &why;
+	if (!auth_had_failed(&c->login->auth))
+		return false;
+	login_deny(c, &why);
+	return true;
+}
+
 void login_hung_up(struct client *c)
 {
 	struct login *const l = c->login;
@@ -293,6 +304,8 @@ void login_hung_up(struct client *c)
 	if (lobby_is_punished(&l->guest))
 		return;
 	login_cached_end(l);
+	if (login_deny_told(c))
+		return;
 	if (l->guest.examined) {
 		auth_end(&l->auth);
 		login_examine(c, 0);

@@ -315,6 +315,29 @@ static void test_oauth_tells_where_a_token_can_be_had(void **state)
 	    "OAuth bearer authentication failed for user \"ann\"");
 	assert_string_equal(p.why.error.code, "28000");
 	assert_string_equal(p.why.detail, "");
+	assert_false(auth_had_failed(&p.auth));
+	finish(&p);
+}
+
+static void test_oauth_has_failed_before_the_last_word(void **state)
+{
+	static const char initial[] = "OAUTHBEARER\0" "\0\0\0\x11"
+	    "n,,\1auth=Basic \1\1";
+	char cleartext[] = "0", issuer[] = "https://i", scope[] = "b";
+	struct oauth_options o = { .issuer = issuer, .scope = scope,
+		.cleartext = cleartext };
+	const struct hba_rule rule = { .oauth = &o };
+	struct peer p;
+
+	(void)state;
+	assert_int_equal(start_oauth(&p, &o, &rule), AUTH_MORE);
+	assert_false(auth_had_failed(&p.auth));
+	assert_int_equal(step(&p, initial, sizeof initial - 1), AUTH_MORE);
+	assert_true(auth_had_failed(&p.auth));
+	assert_string_equal(p.why.error.code, "28000");
+	assert_string_equal(p.why.detail,
+	    "OAuth: the scheme of the client is not Bearer");
+	assert_false(auth_had_failed(&p.auth));
 	finish(&p);
 }
 
@@ -1038,6 +1061,7 @@ int main(void)
 		cmocka_unit_test(test_methods_that_decide_at_once),
 		cmocka_unit_test(test_methods_where_another_vouches),
 		cmocka_unit_test(test_oauth_tells_where_a_token_can_be_had),
+		cmocka_unit_test(test_oauth_has_failed_before_the_last_word),
 		cmocka_unit_test(test_oauth_refuses_what_it_did_not_ask_for),
 		cmocka_unit_test(test_end_without_begin_does_nothing),
 		cmocka_unit_test(test_plain_takes_each_kind_of_secret),

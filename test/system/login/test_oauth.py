@@ -393,6 +393,21 @@ def test_broken_message_ends_the_login(pooler, certs, keys, message, code,
     assert (err.code, err.message) == (code, text)
 
 
+def test_failure_counts_though_the_client_leaves_without_its_dummy(
+        pooler, certs, keys):
+    """authentication.md 3.10: as if it had sent it"""
+    p = oauth(pooler, certs, keys)
+    for polite in True, False:
+        for response in bearer(keys["RS256"].token(aud="no")), bearer(None):
+            c, _ = begin(p, certs)
+            c.send(initial(response))
+            assert c.recv()[0] == "R"
+            c.close(polite=polite)
+    wait_until(lambda: p.log.count("closing because: " + WRONG % "app") == 4,
+               what="four refusals")
+    assert p.log.count("OAuth: the token is for another audience") == 2
+
+
 def test_another_answer_than_the_dummy_ends_the_login(pooler, certs, keys):
     """RFC 7628 3.2.3; a second token is not looked at"""
     p = oauth(pooler, certs, keys)
