@@ -184,6 +184,13 @@ static const struct {
 	{ "auth_query_cache", "0", true },
 	{ "auth_query_cache_stale", "3600", true },
 	{ "startup_parameters", "", true },
+	{ "krb_server_keyfile", NULL, true },
+	{ "krb_caseins_users", "0", true },
+	{ "client_gssencmode", "allow", true },
+	{ "server_gss", "0", true },
+	{ "krb_client_keyfile", NULL, true },
+	{ "krb_client_principal", NULL, true },
+	{ "krbsrvname", "postgres", true },
 };
 
 static void test_rows_are_those_of_show_config(void **state)
