@@ -25,7 +25,7 @@ struct post {
 	struct mailbox *asks;		/* owned: the same; see auth_fetch.h */
 	struct mailbox *servers;	/* owned: the same; see server_move.h */
 	atomic_uint sent, arrived;	/* from it, to it; by this one */
-	atomic_ullong busy;		/* the time its turns took; by this one */
+	atomic_ullong busy;		/* CPU time of its thread; by this one */
 };
 
 struct worker {

@@ -16,13 +16,26 @@ struct pool_moves;
 /* What the first worker has seen of the others; embedded in struct workers. */
 struct parts_watch {
 	bool forced;		/* PARTS_FORCE: each pool that may, at once */
+	unsigned limit;		/* percent; a worker with more is short of CPU time
+				 * (PARTS_SHORT; for tests beside others) */
 	bool shared;		/* there are some, as of the last look */
 	usec_t looked_at;
 	uint64_t busy[USERS_CATALOGS];	/* of each worker, then */
-	unsigned load[USERS_CATALOGS];	/* percent, of the time up to then */
+	unsigned load[USERS_CATALOGS];	/* percent of a core, up to then */
+	unsigned busiest, looks;	/* short of CPU time in so many looks */
 };
 
 void parts_watch_init(struct parts_watch *w);
+/*
+ * Once a second: shall the busiest worker get help from the one with the least load?
+ * Only where it needs a whole core, because two loops cost more than one.
+ */
+bool parts_are_wanted(struct parts_watch *w, unsigned busy, unsigned spare);
+/*
+ * At the same times, of a pool with parts: would one worker do, by the load of all
+ * that have one? since is the pool's, 0 at first.
+ */
+bool parts_are_quiet(usec_t *since, unsigned percent, usec_t now);
 /* Now and then, on the first worker: begin and end parts. */
 void parts_tick(struct app *app, usec_t now);
 

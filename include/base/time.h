@@ -19,6 +19,9 @@ void time_update(void);
 /* Read the clock now; for latencies. The fake clock's value when one is set. */
 usec_t time_precise(void);
 
+/* CPU time that this thread has used so far; no fake clock changes it. */
+usec_t time_thread(void);
+
 /*
  * The process was stopped, or everything stood still, for length from about
  * begin on. Only the last time counts.

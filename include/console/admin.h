@@ -63,8 +63,11 @@ enum admin_handover {
 /* Of the last stats_period. */
 struct admin_load {
 	bool known;			/* several workers, and one is over */
-	unsigned percent;		/* of the time the loop did not wait */
+	unsigned percent;		/* of a core that its thread has used */
 	usec_t longest;			/* turn */
+	unsigned handovers;		/* of a million servers that clients
+					 * were given: from other workers */
+	uint64_t servers_in;		/* sessions.servers_in at its end */
 };
 
 /* Turns of the loop that lasted longer than slow_turn, since the start. */

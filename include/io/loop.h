@@ -40,16 +40,19 @@ void loop_stop(struct loop *l);
 
 /*
  * How busy a loop is, where that is measured: it takes a look at the clock at the
- * end of each turn.
+ * end of each turn. Work is CPU time, because a thread that others have kept from
+ * running did none. A turn is as long as others had to wait for its end.
  */
 struct loop_load {
-	usec_t busy;		/* in turns, not waiting */
-	usec_t longest;		/* turn */
+	usec_t busy;		/* CPU time of the thread that runs it */
+	usec_t longest;		/* turn, by the clock */
 };
 void loop_measure(struct loop *l);
-/* Since it was asked last. False: it is not measured. */
+/*
+ * Since it was asked last, or since it began to run. On the thread that runs it.
+ * False: it is not measured.
+ */
 bool loop_take_load(struct loop *l, struct loop_load *load);
-usec_t loop_busy(const struct loop *l);	/* since it was measured first */
 
 struct event_base *loop_base(struct loop *l);
 uint8_t *loop_buffer(struct loop *l);

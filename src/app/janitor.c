@@ -352,14 +352,24 @@ static void note_load(struct app *app, usec_t length)
 
 	if (!loop_take_load(app->loop, &load) || length <= 0)
 		return;
-	/* a turn counts for the period that it ends in */
+	/* the two clocks are not read at once, so it may be more than all */
 	const usec_t percent = (100 * load.busy + length / 2) / length;
+	struct admin_load *const l = &app->admin.load;
 
-	app->admin.load = (struct admin_load){
-		.known = true,
-		.percent = percent < 100 ? (unsigned)percent : 100,
-		.longest = load.longest,
-	};
+	l->known = true;
+	l->percent = percent < 100 ? (unsigned)percent : 100;
+	l->longest = load.longest;
+}
+
+/* Servers may come that no client needs any more: more than all is no share. */
+static void note_handovers(struct app *app, uint64_t assignments)
+{
+	struct admin_load *const l = &app->admin.load;
+	const uint64_t came = app->ss.servers_in - l->servers_in;
+
+	l->servers_in = app->ss.servers_in;
+	l->handovers = came >= assignments ? (came > 0) * 1000000u :
+	    (unsigned)(came * 1000000 / assignments);
 }
 
 void period_begin(struct app *app, usec_t now)
@@ -380,7 +390,10 @@ bool period_go_on(struct app *app)
 
 	if (averages_go_on(c, PERIOD_AT_ONCE))
 		return true;
-	if (averages_close(c, c->since - c->since_before, &app->average))
+	if (averages_close(c, c->since - c->since_before, &app->average)) {
+		note_handovers(app, c->last.server_assignment_count -
+		    c->before.server_assignment_count);
 		report_all(app);
+	}
 	return false;
 }

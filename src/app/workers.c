@@ -136,7 +136,7 @@ void workers_watch(struct app *app)
 		look_at(app->workers->at[i]);
 	if (app->workers != NULL || app->first != NULL)
 		atomic_store_explicit(&post_of(app, app->number)->busy,
-		    loop_busy(app->loop), memory_order_relaxed);
+		    time_thread(), memory_order_relaxed);
 	if (app->first != NULL)
 		atomic_fetch_add_explicit(&container_of(app, struct worker,
 		    app)->signs, 1, memory_order_relaxed);

@@ -13,6 +13,7 @@
 #include "app/workers_parts.h"
 #include "base/ledger.h"
 #include "base/log.h"
+#include "base/num.h"
 #include "broker/broker.h"
 #include "pool/catalog.h"
 #include "pool/due.h"
@@ -22,14 +23,21 @@
 #include "transfer/client_move.h"
 
 #define INTERVAL USEC
-#define BUSY 70			/* percent: its pools get parts elsewhere, */
+/* Percent of a core. A loop with more to do in a turn needs less for each part of it. */
+#define SHORT 85		/* its pools get parts elsewhere, */
 #define SPARE 40		/* where there is less than that */
-#define QUIET 40		/* all of them together: one will do */
-#define QUIET_FOR (30 * USEC)
+#define SHORT_LOOKS 2		/* in a row: a burst is over sooner */
+#define QUIET 60		/* all of them together: one will do */
+#define QUIET_FOR (10 * USEC)
 
 void parts_watch_init(struct parts_watch *w)
 {
+	const char *const limit = getenv("PARTS_SHORT");
+	uint32_t percent;
+
 	w->forced = getenv("PARTS_FORCE") != NULL;
+	w->limit = limit != NULL && num_parse_u32(limit, &percent) == 0 ?
+	    percent : SHORT;
 }
 
 static struct app *workers_pools_at(struct app *first, unsigned number)
@@ -119,16 +127,13 @@ static unsigned load_of_all(const struct parts_watch *watch,
 	return load;
 }
 
-static bool is_quiet_for_long(const struct parts_watch *watch, struct pool *p,
-    unsigned home)
+bool parts_are_quiet(usec_t *since, unsigned percent, usec_t now)
 {
-	usec_t *const since = &p->parts.quiet_since;
-
-	if (watch->forced || load_of_all(watch, p, home) >= QUIET)
+	if (percent >= QUIET)
 		*since = 0;
 	else if (*since == 0)
-		*since = watch->looked_at;
-	return *since != 0 && watch->looked_at - *since >= QUIET_FOR;
+		*since = now;
+	return *since != 0 && now - *since >= QUIET_FOR;
 }
 
 static void tell_end(const struct pool *p)
@@ -158,8 +163,9 @@ static void tidy_homes(struct app *first, struct app *w)
 	DL_FOREACH_SAFE2(w->catalog->shared, p, next, shared_next) {
 		if (p->is_part)
 			continue;
-		if (!may_last(first, w, p) ||
-		    is_quiet_for_long(watch, p, w->number)) {
+		if (!may_last(first, w, p) || (!watch->forced &&
+		    parts_are_quiet(&p->parts.quiet_since,
+			load_of_all(watch, p, w->number), watch->looked_at))) {
 			tell_end(p);
 			parts_end(p);
 		}
@@ -287,6 +293,16 @@ static void find_ends(const struct parts_watch *watch, unsigned count,
 	}
 }
 
+bool parts_are_wanted(struct parts_watch *w, unsigned busy, unsigned spare)
+{
+	const bool wanted = w->load[busy] > w->limit && w->load[spare] < SPARE;
+
+	w->looks = !wanted ? 0 : w->looks == 0 || w->busiest != busy ? 1 :
+	    w->looks + 1;
+	w->busiest = busy;
+	return w->looks >= SHORT_LOOKS;
+}
+
 /* --- from time to time --- */
 
 static void note_loads(struct workers *ws, usec_t now)
@@ -359,6 +375,7 @@ static bool any_shared(struct app *first)
 	return false;
 }
 
+/* spare is to relieve busy; equal: nobody needs that. */
 static void workers_pools_look(struct app *first, unsigned busy, unsigned spare)
 {
 	const struct parts_watch *const watch = &first->workers->parts;
@@ -370,7 +387,7 @@ static void workers_pools_look(struct app *first, unsigned busy, unsigned spare)
 		audit(first, w);
 		force(first, w);
 	}
-	if (watch->load[busy] > BUSY && watch->load[spare] < SPARE)
+	if (busy != spare)
 		relieve(first, workers_pools_at(first, busy),
 		    workers_pools_at(first, spare));
 	first->workers->parts.shared = any_shared(first);
@@ -386,8 +403,9 @@ void parts_tick(struct app *app, usec_t now)
 		return;
 	note_loads(ws, now);
 	find_ends(&ws->parts, ws->count + 1, &busy, &spare);
-	if (!ws->parts.forced && !ws->parts.shared &&
-	    (ws->parts.load[busy] <= BUSY || ws->parts.load[spare] >= SPARE))
+	if (!parts_are_wanted(&ws->parts, busy, spare))
+		spare = busy;
+	if (!ws->parts.forced && !ws->parts.shared && busy == spare)
 		return;
 	if (!workers_hold(app))
 		return;

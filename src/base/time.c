@@ -34,6 +34,12 @@ __attribute__((noinline)) void time_update(void)
 		turn = read_clock(CLOCK_MONOTONIC);
 }
 
+/* (POSIX, Thread CPU-Time Clocks) */
+usec_t time_thread(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 usec_t time_now(void)
 {
 	if (fake >= 0)

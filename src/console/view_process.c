@@ -495,7 +495,9 @@ struct view_group view_group_dns(void)
 	X(INT8, "servers_in", PLAIN, cell_number(ss->servers_in)) \
 	X(INT8, "servers_out", PLAIN, cell_number(ss->servers_out)) \
 	X(INT8, "clients_in", PLAIN, cell_number(ss->clients_in)) \
-	X(INT8, "clients_out", PLAIN, cell_number(ss->clients_out))
+	X(INT8, "clients_out", PLAIN, cell_number(ss->clients_out)) \
+	X(INT4, "handover_permille", PLAIN, load->known ? \
+	    cell_number((load->handovers + 500) / 1000) : cell_text(NULL))
 
 static const struct column workers_columns[] = { WORKERS(VIEW_COLUMN) };
 

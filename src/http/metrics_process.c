@@ -394,7 +394,7 @@ struct family_group metrics_counters(void)
 }
 
 enum { WORKER_CLIENTS, WORKER_SERVERS, IN, OUT, CLIENTS_IN, CLIENTS_OUT, SLOW,
-	LOAD, TURN, WORKER_VALUES };
+	LOAD, TURN, HANDOVERS, WORKER_VALUES };
 
 /* In millionths, where there are any. */
 static void put_worker(struct metrics *m, const struct admin *a, unsigned what)
@@ -410,6 +410,7 @@ static void put_worker(struct metrics *m, const struct admin *a, unsigned what)
 		[SLOW] = (int64_t)a->slow.count,
 		[LOAD] = a->load.percent * 10000,
 		[TURN] = a->load.longest,
+		[HANDOVERS] = a->load.handovers,
 	};
 	const bool measured = what >= LOAD;
 	char number[16];
@@ -454,9 +455,13 @@ struct family_group metrics_workers(void)
 		FAMILY("slow_turns", METRIC_COUNTER, SLOW, NULL,
 		    "Turns of the loop that lasted longer than slow_turn."),
 		WORKER("load_ratio", LOAD, "ratio",
-		    "Share of the last period that the loop did not wait."),
+		    "Share of a core that the worker has used in the last "
+		    "period."),
 		WORKER("longest_turn_seconds", TURN, "seconds",
 		    "The longest turn of the loop in the last period."),
+		WORKER("handover_ratio", HANDOVERS, "ratio",
+		    "Share of the servers that clients were given in the last "
+		    "period that came from other workers."),
 	};
 
 	return FAMILY_GROUP(families, false);

@@ -40,8 +40,8 @@ struct loop {
 	bool stop;
 	bool measured;
 	usec_t began;	/* this turn, where its clock has moved on; 0 */
-	struct loop_load load;
-	usec_t busy;			/* of all times */
+	usec_t longest;			/* turn since the load was taken */
+	usec_t worked;			/* time_thread() then */
 	unsigned turn;
 	atomic_uint mark;	/* see loop_mark(); 0: the clock was not read yet */
 	atomic_uint long_mark;		/* ... of the turn that is long; or 0 */
@@ -312,10 +312,8 @@ static void measure_turn(struct loop *l)
 	    (l->began != 0 ? l->began : time_now());
 
 	l->began = 0;
-	l->load.busy += took;
-	l->busy += took;
-	if (took > l->load.longest)
-		l->load.longest = took;
+	if (took > l->longest)
+		l->longest = took;
 }
 
 void loop_measure(struct loop *l)
@@ -325,19 +323,19 @@ void loop_measure(struct loop *l)
 
 bool loop_take_load(struct loop *l, struct loop_load *load)
 {
-	*load = l->load;
-	l->load = (struct loop_load){ .busy = 0 };
-	return l->measured;
-}
+	const usec_t worked = time_thread();
 
-usec_t loop_busy(const struct loop *l)
-{
-	return l->busy;
+	*load = (struct loop_load){ worked - l->worked, l->longest };
+	l->worked = worked;
+	l->longest = 0;
+	return l->measured;
 }
 
 void loop_run(struct loop *l, void (*after_turn)(void *), void *arg)
 {
 	l->stop = false;
+	if (l->worked == 0)
+		l->worked = time_thread();
 	while (!l->stop) {
 		atomic_store_explicit(&l->mark, 0, memory_order_relaxed);
 		l->turn++;

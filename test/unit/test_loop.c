@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: ISC */
 #include "io/loop.h"
 
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -711,14 +712,26 @@ static void test_last_fast_tick_may_end_itself(void **state)
 	loop_cancel(&b.task);
 }
 
-static void take_time(struct player *p)
-{
-	const usec_t until = time_precise() + 3 * USEC / 1000;
+#define TIME (3 * USEC / 1000)
 
-	while (time_precise() < until)
+static void use_cpu(struct player *p)
+{
+	const usec_t until = time_thread() + TIME;
+
+	while (time_thread() < until)
 		continue;
 	/* as a hold does */
 	loop_forward(p->w->loop);
+}
+
+/* As a thread that others keep from running. */
+static void stand_still(struct player *p)
+{
+	const usec_t until = time_precise() + 30 * TIME;
+
+	(void)p;
+	while (time_precise() < until)
+		(void)poll(NULL, 0, 1);
 }
 
 static void test_load_is_measured_if_asked_for(void **state)
@@ -727,21 +740,28 @@ static void test_load_is_measured_if_asked_for(void **state)
 	struct player a = player(w, 'a'), b = player(w, 'b');
 	struct loop_load load;
 
-	a.play = take_time;
+	a.play = use_cpu;
 	assert_false(loop_take_load(w->loop, &load));
 	loop_measure(w->loop);
 	loop_again(w->loop, &a.task);
 	assert_string_equal(run(w, 2), "a.");
 	assert_true(loop_take_load(w->loop, &load));
-	assert_true(load.longest >= 3 * USEC / 1000);
-	assert_true(load.busy >= load.longest);
+	assert_true(load.longest >= TIME);
+	assert_true(load.busy >= TIME);
 	assert_true(loop_take_load(w->loop, &load));
-	assert_int_equal(load.busy + load.longest, 0);
+	assert_int_equal(load.longest, 0);
+	/* nor is a turn that did nothing, however long it was */
+	a.play = stand_still;
+	loop_again(w->loop, &a.task);
+	assert_string_equal(run(w, 4), "a.a.");
+	assert_true(loop_take_load(w->loop, &load));
+	assert_true(load.longest >= 30 * TIME);
+	assert_true(load.busy < load.longest / 2);
 	/* sleep is no load */
 	const usec_t begin = time_precise();
 
 	loop_fast_tick_on(w->loop, &b.task);
-	assert_string_equal(run(w, 8), "a.b.b.b.");
+	assert_string_equal(run(w, 10), "a.a.b.b.b.");
 	loop_cancel(&b.task);
 	assert_true(loop_take_load(w->loop, &load));
 	assert_true(load.busy < time_precise() - begin);

@@ -206,7 +206,7 @@ static const struct {
 	    "login_clients i4, servers i4, "
 	    "load_percent i4, longest_turn_us i8, "
 	    "servers_in i8, servers_out i8, "
-	    "clients_in i8, clients_out i8" },
+	    "clients_in i8, clients_out i8, handover_permille i4" },
 };
 
 static void test_columns_are_those_of_the_specification(void **state)

@@ -95,6 +95,71 @@ static void test_one_moves_at_least_and_of_none_nobody(void **state)
 	assert_int_equal(balance_weigh(&st.moves, one, 1, st.now).clients, 0);
 }
 
+/* --- a second worker, or one --- */
+
+/* One look, at two workers with this load. */
+static bool wanted(struct parts_watch *w, unsigned first, unsigned second)
+{
+	w->load[0] = first;
+	w->load[1] = second;
+	return first > second ? parts_are_wanted(w, 0, 1) :
+	    parts_are_wanted(w, 1, 0);
+}
+
+static void test_help_is_for_a_worker_that_needs_a_core_twice(void **state)
+{
+	struct parts_watch w = { .looks = 0 };
+
+	(void)state;
+	parts_watch_init(&w);
+	for (int i = 0; i < 10; i++)
+		assert_false(wanted(&w, 85, 0));
+	for (int i = 0; i < 10; i++)
+		assert_false(wanted(&w, i % 2 == 0 ? 100 : 50, 0));
+	assert_false(wanted(&w, 100, 0));
+	assert_true(wanted(&w, 86, 39));
+	assert_true(wanted(&w, 100, 0));
+	/* this one needed it once only */
+	assert_false(wanted(&w, 0, 100));
+	assert_false(wanted(&w, 100, 0));
+	for (int i = 0; i < 10; i++)
+		assert_false(wanted(&w, 100, 40));
+}
+
+static void test_one_worker_does_after_a_quiet_time(void **state)
+{
+	usec_t since = 0, now = 1000 * USEC;
+
+	(void)state;
+	for (int i = 0; i < 60; i++)
+		assert_false(parts_are_quiet(&since, 60, now += USEC));
+	for (int i = 0; i < 10; i++)
+		assert_false(parts_are_quiet(&since, 59, now += USEC));
+	assert_false(parts_are_quiet(&since, 60, now += USEC));
+	for (int i = 0; i < 10; i++)
+		assert_false(parts_are_quiet(&since, 0, now += USEC));
+	assert_true(parts_are_quiet(&since, 0, now += USEC));
+}
+
+/* What ends the parts of a pool does not begin them again. */
+static void test_the_same_load_does_not_flap(void **state)
+{
+	(void)state;
+	for (unsigned all = 0; all <= 200; all++) {
+		struct parts_watch w = { .looks = 0 };
+		usec_t since = 0, now = 1000 * USEC;
+		bool begins = false, ends = false;
+
+		parts_watch_init(&w);
+		for (int i = 0; i < 20; i++) {
+			/* (two loops need more for it, and not less) */
+			begins = wanted(&w, all < 100 ? all : 100, 0);
+			ends = parts_are_quiet(&since, all, now += USEC);
+		}
+		assert_false(begins && ends);
+	}
+}
+
 int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup(t, set_up)
@@ -103,6 +168,9 @@ int main(void)
 		TEST(test_where_both_are_busy_or_neither_all_stay),
 		TEST(test_nobody_is_sent_back_soon),
 		TEST(test_one_moves_at_least_and_of_none_nobody),
+		TEST(test_help_is_for_a_worker_that_needs_a_core_twice),
+		TEST(test_one_worker_does_after_a_quiet_time),
+		TEST(test_the_same_load_does_not_flap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

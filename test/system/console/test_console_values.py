@@ -32,7 +32,7 @@ MORE = {
     "workers": cols("""worker i4, databases i4, pools i4, clients i4,
         login_clients i4, servers i4, load_percent i4,
         longest_turn_us i8, servers_in i8, servers_out i8,
-        clients_in i8, clients_out i8"""),
+        clients_in i8, clients_out i8, handover_permille i4"""),
     "peers": cols("peer_id i4, host t, port i4, pool_size i4"),
     "peer_pools": cols("""peer_id i4, cl_active_cancel_req i4,
         cl_waiting_cancel_req i4, sv_active_cancel i4, sv_login i4"""),

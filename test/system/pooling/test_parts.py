@@ -606,8 +606,10 @@ class Busy(threading.Thread):
 
 
 @pytest.mark.skipif("PARTS_FORCE" in os.environ, reason="they begin at once")
-def test_parts_begin_by_load_and_end_when_it_is_quiet(pooler):
+def test_parts_begin_by_load_and_end_when_it_is_quiet(pooler, monkeypatch):
     """new clients are dealt to them meanwhile"""
+    # beside other tests a worker has a part of a core only
+    monkeypatch.setenv("PARTS_SHORT", "15")
     p = pooler(workers=2, default_pool_size=SIZE, log_connections=0,
                log_disconnections=0)
     stop = threading.Event()
