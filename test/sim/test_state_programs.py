@@ -202,6 +202,7 @@ KILLED = {"57P01", "08P01", "58000", "57014"}
 CAME = [{}, {"role": "app2", "my.one": "came"},
         {"search_path": "pg_catalog, public", "my.one": "'", "my.two": "x"}]
 RESETS = re.compile("reset|default|discard")
+ENDS = {"commit", "rollback", "end"}
 
 
 class Both:
@@ -231,8 +232,12 @@ class Both:
         args = getattr(sql, "args", ())
         if args:
             # nobody reads what is bound to a name that is not translated
-            extended = max(1, extended) if self.p.settings.get(
-                "max_prepared_statements") != 0 else 1
+            extended = max(1, extended) if self.translates() else 1
+        # a name that is not translated stays at its server: only a transaction
+        # that goes on brings the Close there, too
+        if extended == 2 and not self.translates() and (
+                self.status == "I" or sql in ENDS):
+            extended = 1
         self.done.append(sql + str(args) * bool(args))
         want = self.one(self.own, sql, extended)
         try:
@@ -247,6 +252,9 @@ class Both:
         assert got == want, "\n".join(self.done[-30:])
         self.status = got[-1]
         return got[-1]
+
+    def translates(self):
+        return self.p.settings.get("max_prepared_statements") != 0
 
     @staticmethod
     def one(c, sql, extended):
