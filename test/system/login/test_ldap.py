@@ -414,8 +414,9 @@ def test_threads_can_be_added_while_running(pooler, slow):
     begin(p)
     wait_until(lambda: len(slow.binds) == 1, what="one bind")
     p.admin("set auth_threads = %d" % (3 * harness.WORKERS))
+    wait_until(lambda: len(slow.binds) == 2, what="the bind that waited")
     begin(p)
-    wait_until(lambda: len(slow.binds) == 2, what="two binds")
+    wait_until(lambda: len(slow.binds) == 3, what="three binds")
 
 
 def test_client_that_is_gone_as_its_password_comes(pooler, slow):
