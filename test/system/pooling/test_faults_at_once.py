@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: ISC
 """STORM_SECONDS=600 makes a long one of it (with BIG=1, or a test may not take so
 long). What must hold: no row is written
-twice, none that was confirmed is missing, nobody reads what is another's, an
-administrator always gets in, and all that the storm took is given back."""
+twice, none that was confirmed is missing, nobody reads what is another's, nobody
+waits without end, an administrator always gets in, and all that the storm took is
+given back."""
 import contextlib
 import os
 import random
@@ -19,6 +20,7 @@ pytestmark = pytest.mark.skipif(REFERENCE, reason="it would not survive")
 
 SECONDS = float(os.environ.get("STORM_SECONDS") or 6)
 SEED = int(os.environ.get("STORM_SEED") or 1)
+SIZES = {"p0": 4, "p1": 3}	# of pools
 FAILURES = (pq.PgError, pq.Closed, OSError)
 
 
@@ -36,8 +38,13 @@ class Actor(threading.Thread):
     def run(self):
         try:
             while not self.storm.over.is_set():
-                with contextlib.suppress(*FAILURES):
+                try:
                     self.act()
+                except TimeoutError:
+                    raise AssertionError("no answer in %d s" % TIMEOUT) \
+                        from None
+                except FAILURES:
+                    pass
                 self.turns += 1
         except BaseException as e:
             self.wrong = "%s %d: %r" % (type(self).__name__, self.n, e)
@@ -194,14 +201,29 @@ def used(p):
     return {r["name"]: int(r["used"]) for r in p.show("mem")}
 
 
+def busy(p):
+    """A server is "used" that was idle for longer than server_check_delay."""
+    return [r for r in p.show("servers") if r["state"] not in ("idle", "used")]
+
+
 def await_idle(p):
     try:
-        wait_until(lambda: all(r["state"] == "idle"
-                               for r in p.show("servers")))
+        wait_until(lambda: not busy(p))
     except AssertionError:
         raise AssertionError("servers are not idle: %r; clients: %r" % (
-            [r for r in p.show("servers") if r["state"] != "idle"],
-            p.show("clients"))) from None
+            busy(p), p.show("clients"))) from None
+
+
+def lend_all(p, user, db, size):
+    """As many clients as the pool has places get a server at the same time."""
+    clients = [p.raw(user, db) for _ in range(size)]
+    for c in clients:
+        c.query("begin")
+    assert len(p.show("servers", database=db, user=user, state="active")) == \
+        size
+    for c in clients:
+        c.query("rollback")
+        c.close()
 
 
 def resident(p):
@@ -218,7 +240,7 @@ def test_storm_loses_nothing_and_takes_nothing_with_it(pooler, pg, how):
     bad = ["f%d" % n for n in range(len(floods))]
     pg.sql("create table if not exists storm (who int, key int)",
            "truncate storm", "grant all on storm to app", db="p0")
-    p = pooler({"p0": "pool_size=4", "p1": "pool_size=3", **{
+    p = pooler({**{db: "pool_size=%d" % n for db, n in SIZES.items()}, **{
         name: "host=127.0.0.1 port=%d" % f.port
         for name, f in zip(bad, floods)}}, server_login_retry=0.1,
         server_connect_timeout=1, server_down_timeout=1, log_connections=0,
@@ -249,6 +271,9 @@ def test_storm_loses_nothing_and_takes_nothing_with_it(pooler, pg, how):
     assert sum(a.turns for a in storm.actors) > len(storm.actors)
     # what the storm held is given back
     wait_until(lambda: used(p)["client_cache"] <= 4, what="clients to be gone")
+    await_idle(p)
+    lend_all(p, "app", "p0", SIZES["p0"])
+    lend_all(p, "app2", "p1", SIZES["p1"])
     await_idle(p)
     p.admin("reconnect")
     wait_until(lambda: used(p)["server_cache"] <= 8, what="servers to be gone")
