@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/time.h"
 #include "io/loop.h"
@@ -20,6 +21,8 @@ struct janitor {
 	size_t round;			/* of those in janitor.c */
 	int calls;			/* of this one */
 	usec_t ticked;
+	pid_t dead;		/* a child for which nobody has waited; 0: none */
+	usec_t dead_since;	/* when it was first seen */
 };
 
 /* Set up the time-out lists of app->ss and start ticking. 0 or -1. */

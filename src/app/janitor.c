@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <sys/wait.h>
 
 #include "app/app.h"
 #include "app/closedown.h"
@@ -42,6 +43,7 @@
 #define SLICE (USEC / 1000)	/* of a turn */
 #define STALL USEC	/* that a tick is late by: nobody was served */
 #define ROLLBACK_LIMIT (3 * USEC)	/* it is quick, or not to be had */
+#define ORPHAN_AGE (3 * USEC)	/* a thread waits for its own child sooner */
 
 /* --- lists in which all have the same time --- */
 
@@ -239,6 +241,25 @@ static void note_stall(struct app *app, usec_t now)
 }
 
 /* The budget of test/bench finds it by its name. */
+/*
+ * As the process 1 of a container, the pooler is the parent of each process that
+ * has lost its own. A module of PAM waits for its children itself, so a dead child
+ * is left to others for a while.
+ */
+static void wait_for_orphan(struct janitor *j, usec_t now)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+		info.si_pid = 0;
+	if (info.si_pid != j->dead) {
+		j->dead = info.si_pid;
+		j->dead_since = now;
+	}
+	if (j->dead != 0 && now - j->dead_since >= ORPHAN_AGE)
+		(void)waitpid(j->dead, NULL, WNOHANG);
+}
+
 static void janitor_tick(void *arg)
 {
 	struct app *const app = arg;
@@ -251,8 +272,10 @@ static void janitor_tick(void *arg)
 	reload_tick(app);
 	tls_watch_tick(app, now);
 	http_tick(app->http, now);
-	if (app->first == NULL)
+	if (app->first == NULL) {
 		ceiling_tick(now);
+		wait_for_orphan(&app->janitor, now);
+	}
 	if (!app->ss.suspended) {
 		broker_pass_words(&app->ss);
 		note_stall(app, now);

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "app/app.h"
@@ -134,23 +133,6 @@ static void on_usr2(struct app *app)
 	app_resume(app);
 }
 
-/*
- * As the process 1 of a container we are the parent of all that has lost its own.
- * A child of our session is one of a library, PAM for instance, which waits for it
- * itself.
- */
-static void on_child(struct app *app)
-{
-	siginfo_t info = { .si_pid = 0 };
-
-	(void)app;
-	while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-	    info.si_pid != 0 && getsid(info.si_pid) != getsid(0)) {
-		(void)waitpid(info.si_pid, NULL, WNOHANG);
-		info.si_pid = 0;
-	}
-}
-
 /* (spec/config-files.md section 19) */
 static const struct {
 	int signo;
@@ -162,7 +144,6 @@ static const struct {
 	{ SIGQUIT, on_quit },
 	{ SIGUSR1, on_usr1 },
 	{ SIGUSR2, on_usr2 },
-	{ SIGCHLD, on_child },
 };
 
 static void signals_on_signal(int signo, void *arg)
