@@ -132,7 +132,6 @@ def test_how_a_server_may_ask(pooler, require, allowed):
     p = pooler({m: "dbname=p0 host=127.0.0.1 port=%d" % f.port
                 for m, f in far.items()}, {"app": "apppw", "admin": "adminpw"},
                server_require_auth=require)
-    p.admin("set query_wait_timeout = 1")
     got = []
     for m in METHODS:
         try:
