@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /*
  * Open path for reading. Refused is what is neither a regular file nor a
@@ -23,6 +24,12 @@ int input_check(const char *path);
 
 /* Before another look at path. 0, or -1 with errno. */
 int input_begin(const char *path);
+
+/*
+ * Read from fd to its end, or until buf has size bytes. Returns: the bytes read, or
+ * -1 with errno.
+ */
+ssize_t input_read(int fd, char *buf, size_t size);
 
 /* strerror(), which also knows what input_open() has to say. */
 const char *input_why(int cause);

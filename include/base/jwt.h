@@ -40,7 +40,6 @@ struct jwt_demand {
 
 struct jwt_found {
 	char name[JWT_NAME_MAX];	/* what the claim says; not empty */
-	int64_t expires;		/* seconds since 1970: exp, no leeway */
 };
 
 /*

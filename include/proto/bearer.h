@@ -36,9 +36,6 @@ enum bearer_kind bearer_read(struct bearer *b, const char *at, size_t len);
 /* Is it a b64token? (RFC 6750 section 2.1) */
 bool bearer_is_token(const char *at, size_t len);
 
-/* The same client's response, for a server. token is a b64token. */
-void bearer_write(struct writer *w, const char *token);
-
 /*
  * The status of a failure: where a token can be had, and for what. issuer and
  * scope have neither quotes, backslashes nor control characters.

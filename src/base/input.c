@@ -20,6 +20,24 @@
 #define LINK_OF_ANOTHER EXDEV
 #define STILL_READ EALREADY
 
+ssize_t input_read(int fd, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	while (len < size) {
+		const ssize_t n = read(fd, buf + len, size - len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		len += (size_t)n;
+	}
+	return (ssize_t)len;
+}
+
 const char *input_why(int cause)
 {
 	if (cause == NOT_REGULAR)

@@ -79,32 +79,13 @@ static bool is_unchanged(const struct jwks_file *f, const struct stat *st)
 	    same_moment(&st->st_ctim, &f->st.st_ctim);
 }
 
-/* Bytes read, up to size; -1 with errno. */
-static ssize_t jwks_file_read(int fd, char *text, size_t size)
-{
-	size_t len = 0;
-
-	while (len < size) {
-		const ssize_t n = read(fd, text + len, size - len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		if (n == 0)
-			break;
-		len += (size_t)n;
-	}
-	return (ssize_t)len;
-}
-
 /* Into f->keys, or f->why. Returns: was all of it looked at? */
 static bool read_keys(struct jwks_file *f, int fd)
 {
 	/* one byte more than there may be: it is too long then */
 	char *const text = mem_alloc(JWKS_MAX + 1);
 	const ssize_t n = text == NULL ? -1 :
-	    jwks_file_read(fd, text, JWKS_MAX + 1);
+	    input_read(fd, text, JWKS_MAX + 1);
 
 	if (text == NULL)
 		err_nomem(&f->why);

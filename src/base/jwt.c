@@ -610,7 +610,7 @@ static int time_of(const json_t *o, const char *name, double *out)
 }
 
 static int check_times(const json_t *o, const struct jwt_demand *d,
-    struct jwt_found *found, struct err *e)
+    struct err *e)
 {
 	double expires, from = 0;
 
@@ -622,7 +622,6 @@ static int check_times(const json_t *o, const struct jwt_demand *d,
 		return jwt_bad(e, "the token has expired");
 	if ((double)d->now + JWT_LEEWAY < from)
 		return jwt_bad(e, "the token is not valid yet (nbf)");
-	found->expires = (int64_t)expires;
 	return 0;
 }
 
@@ -696,7 +695,7 @@ static int check_claims(const json_t *o, const struct jwt_demand *d,
 		return jwt_bad(e, "the token is of another issuer");
 	if (!is_for_audience(json_object_get(o, "aud"), d->audience))
 		return jwt_bad(e, "the token is for another audience");
-	if (check_times(o, d, found, e) < 0)
+	if (check_times(o, d, e) < 0)
 		return -1;
 	if (!has_scope(o, d->scope))
 		return jwt_bad(e, "the token lacks a scope");

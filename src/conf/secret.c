@@ -60,26 +60,6 @@ static bool same_place(const struct secret_place *a,
 	    same_time(&a->written, &b->written);
 }
 
-/* Up to SECRET_BUFFER - 1 bytes; -1 with errno. */
-static ssize_t read_some(int fd, char *text)
-{
-	size_t len = 0;
-
-	while (len < SECRET_BUFFER - 1) {
-		const ssize_t n = read(fd, text + len,
-		    SECRET_BUFFER - 1 - len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		if (n == 0)
-			break;
-		len += (size_t)n;
-	}
-	return (ssize_t)len;
-}
-
 static int read_open(int fd, struct secret_place *place, char *text,
     struct err *e)
 {
@@ -92,7 +72,7 @@ static int read_open(int fd, struct secret_place *place, char *text,
 	if (same_place(&now, place))
 		return 0;
 	*place = now;
-	const ssize_t n = read_some(fd, text);
+	const ssize_t n = input_read(fd, text, SECRET_BUFFER - 1);
 
 	if (n < 0)
 		return bad(e, input_why(errno));

@@ -182,13 +182,6 @@ static void add(struct writer *w, const char *s)
 	writer_bytes(w, s, strlen(s));
 }
 
-void bearer_write(struct writer *w, const char *token)
-{
-	add(w, "n,,\x01" "auth=Bearer ");
-	add(w, token);
-	add(w, "\x01\x01");
-}
-
 void bearer_write_status(struct writer *w, const char *issuer,
     const char *scope)
 {

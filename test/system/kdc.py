@@ -202,6 +202,13 @@ class Initiator:
         self._oid = oid
         assert major == 0
 
+    def _taken(self, out):
+        """The bytes of what the library has made, which is freed."""
+        made = out.bytes()
+        self.lib.gss_release_buffer(ctypes.byref(self.minor),
+                                    ctypes.byref(out))
+        return made
+
     def step(self, token=b""):
         """The next token for the peer; (token, whether more must come)."""
         given, keep = _buffer(token)
@@ -214,10 +221,7 @@ class Initiator:
         del keep
         if major & 0xffff0000:
             raise OSError("GSS error %x, %d" % (major, self.minor.value))
-        made = out.bytes()
-        self.lib.gss_release_buffer(ctypes.byref(self.minor),
-                                    ctypes.byref(out))
-        return made, bool(major & 1)
+        return self._taken(out), bool(major & 1)
 
     def wrap(self, data):
         plain, keep = _buffer(data)
@@ -227,10 +231,7 @@ class Initiator:
             ctypes.byref(plain), None, ctypes.byref(out))
         del keep
         assert major == 0
-        made = out.bytes()
-        self.lib.gss_release_buffer(ctypes.byref(self.minor),
-                                    ctypes.byref(out))
-        return made
+        return self._taken(out)
 
     def unwrap(self, data):
         sealed, keep = _buffer(data)
@@ -240,10 +241,7 @@ class Initiator:
             ctypes.byref(out), None, None)
         del keep
         assert major == 0
-        made = out.bytes()
-        self.lib.gss_release_buffer(ctypes.byref(self.minor),
-                                    ctypes.byref(out))
-        return made
+        return self._taken(out)
 
 
 PACKET = 16384         # with its length; of PostgreSQL and libpq

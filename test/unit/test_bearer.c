@@ -119,21 +119,6 @@ static void test_refusals_have_the_codes_of_postgresql(void **state)
 	assert_string_equal(b.why.code, "08P01");
 }
 
-static void test_what_is_written_is_read(void **state)
-{
-	struct writer w;
-	struct bearer b;
-
-	(void)state;
-	writer_init(&w, 1024);
-	bearer_write(&w, "a.b.c");
-	assert_int_equal(bearer_read(&b, (const char *)w.at, w.len),
-	    BEARER_TOKEN);
-	assert_int_equal(b.len, 5);
-	assert_memory_equal(b.token, "a.b.c", 5);
-	writer_fini(&w);
-}
-
 static void assert_status(const char *issuer, const char *expected)
 {
 	struct writer w;
@@ -163,7 +148,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_response_is_read_as_by_postgresql),
 		cmocka_unit_test(test_refusals_have_the_codes_of_postgresql),
-		cmocka_unit_test(test_what_is_written_is_read),
 		cmocka_unit_test(test_status_says_where_a_token_can_be_had),
 	};
 

@@ -217,7 +217,6 @@ static const char *check(const char *token)
 	free(copy);
 	if (rc == 0) {
 		assert_string_equal(found.name, "ann");
-		assert_in_range(found.expires, NOW - JWT_LEEWAY, 100000000000);
 		return NULL;
 	}
 	assert_int_equal(rc, -1);
